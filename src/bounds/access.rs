@@ -62,6 +62,9 @@ pub const NAME_CHARS_MAX: usize = 200;
 pub const ORIGINS_MAX: usize = 50;
 /// One origin: the longest host of DNS, a scheme and a port.
 pub const ORIGIN_BYTES_MAX: usize = 267;
+/// Hosts of `pages.elements_hosts`: each one is a place that a page can send cards to, and all of them
+/// stand in one header.
+pub const ELEMENTS_HOSTS_MAX: usize = 20;
 /// A rule's description.
 pub const DESCRIPTION_CHARS_MAX: usize = 400;
 /// A tenant's settings: names and values are short words.

@@ -25,6 +25,7 @@ use crate::bounds::{
 };
 use crate::domain::archive::ArchivePlan;
 use crate::domain::backup::BackupPlan;
+use crate::domain::elements_host::ElementsHost;
 use crate::domain::id::TenantId;
 use crate::domain::page_group::PageGroups;
 use crate::limits::Network;
@@ -72,6 +73,8 @@ pub struct Config {
     pub console: ConsoleSettings,
     pub outbound: OutboundSettings,
     pub pages: PageGroups,
+    /// Besides the vault, frames of Elements may send values to these hosts.
+    pub elements_hosts: Vec<ElementsHost>,
     /// Whom to tell about a weakness.
     pub security_text: Option<SecurityText>,
     pub threeds: ThreedsSettings,
@@ -150,10 +153,12 @@ impl Config {
             console: reader.console(),
             outbound: reader.outbound(),
             pages: reader.pages(),
+            elements_hosts: reader.elements_hosts(),
             security_text: reader.security_text(),
             threeds: reader.threeds(),
         };
         reader.refuse_own_archive(&config);
+        reader.refuse_idle_hosts(&config);
         reader.refuse_archive_of_database(&config);
         reader.refuse_the_rest();
         config

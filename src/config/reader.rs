@@ -12,11 +12,13 @@ use toml::{Table, Value};
 
 use super::{AuditReads, Config, InvalidConfig, Switch};
 use crate::bounds::{
-    ARCHIVE_EVERY, ARCHIVE_EVERY_MAX, BACKUP_PERIOD_MAX, DISK_FLOOR_BYTES_MAX, DISK_FLOOR_BYTES_MIN,
+    ARCHIVE_EVERY, ARCHIVE_EVERY_MAX, BACKUP_PERIOD_MAX, DISK_FLOOR_BYTES_MAX,
+    DISK_FLOOR_BYTES_MIN, ELEMENTS_HOSTS_MAX,
 };
 use crate::domain::archive::ArchivePlan;
 use crate::domain::backup::BackupPlan;
 use crate::domain::duration;
+use crate::domain::elements_host::ElementsHost;
 use crate::domain::nearest::nearest;
 use crate::domain::page_group::{PageGroup, PageGroups};
 use crate::domain::size;
@@ -351,6 +353,25 @@ impl SettingsReader {
             ("pages.reference", PageGroup::Reference),
         ];
         groups.into_iter().filter(|(name, _)| self.flag(name, false)).map(|it| it.1).collect()
+    }
+
+    pub(super) fn elements_hosts(&mut self) -> Vec<ElementsHost> {
+        const NAME: &str = "pages.elements_hosts";
+        let texts = self.texts(NAME).unwrap_or_default();
+        if texts.len() > ELEMENTS_HOSTS_MAX {
+            self.wrong(NAME, &format!("has more than {ELEMENTS_HOSTS_MAX} hosts"));
+        }
+        let mut hosts = self.items(NAME, &texts, str::parse);
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
+    }
+
+    /// An operator who lists hosts expects that pages can use them.
+    pub(super) fn refuse_idle_hosts(&mut self, config: &Config) {
+        if !config.elements_hosts.is_empty() && !config.pages.has(PageGroup::Elements) {
+            self.wrong("pages.elements_hosts", "has no effect without elements = true");
+        }
     }
 
     pub(super) fn count_within(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::bounds::ARCHIVE_EVERY;
+use crate::bounds::{ARCHIVE_EVERY, ELEMENTS_HOSTS_MAX};
 use crate::domain::page_group::PageGroup;
 
 const SHIPPED: &str = include_str!("../../packaging/strongroom.toml");
@@ -64,6 +64,34 @@ fn a_page_is_off_until_its_setting_is_on() {
         assert!(!fields.has(other), "{other:?}");
     }
     assert_eq!(pages("examples = true").unwrap_err().0, ["pages.examples: is not a setting"]);
+}
+
+#[test]
+fn values_of_elements_go_to_listed_hosts_alone() {
+    let hosts = |lines: &str| {
+        let config = with(&format!("[pages]\n{lines}")).map_err(|invalid| invalid.0)?;
+        Ok(config.elements_hosts.iter().map(|it| String::from(it.origin())).collect::<Vec<_>>())
+    };
+    let none: Vec<String> = Vec::new();
+    assert_eq!(hosts("elements = true"), Ok(none.clone()));
+    assert_eq!(hosts("elements_hosts = []"), Ok(none));
+    let two =
+        "elements = true\nelements_hosts = [\"b.example:8443\", \"a.example\", \"a.example\"]";
+    let origins = ["https://a.example", "https://b.example:8443"].map(String::from);
+    assert_eq!(hosts(two), Ok(origins.to_vec()));
+    let many: Vec<_> = (0..=ELEMENTS_HOSTS_MAX).map(|at| format!("\"h{at}.example\"")).collect();
+    for (lines, name) in [
+        ("elements_hosts = [\"a.example\"]", "pages.elements_hosts: has no effect"),
+        ("elements = true\nelements_hosts = \"a.example\"", "pages.elements_hosts: must be"),
+        ("elements = true\nelements_hosts = [\"*\"]", "pages.elements_hosts[0]: must be"),
+        (
+            &format!("elements = true\nelements_hosts = [{}]", many.join(", ")),
+            "pages.elements_hosts: has more than 20 hosts",
+        ),
+    ] {
+        let mistakes: Vec<String> = hosts(lines).unwrap_err();
+        assert!(mistakes.len() == 1 && mistakes[0].starts_with(name), "{mistakes:?}");
+    }
 }
 
 #[test]

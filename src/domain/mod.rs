@@ -22,6 +22,7 @@ pub mod container;
 pub mod counted;
 pub mod data;
 pub mod duration;
+pub mod elements_host;
 pub mod erasure;
 pub mod expires_at;
 pub mod exposure;

@@ -246,7 +246,8 @@ impl Http {
         match call {
             ApiCall::Asset(asset) => {
                 body::drain(body).await;
-                context.success(asset.reply(&parts.headers, &self.hosts(parts)))
+                let hosts = self.hosts(parts);
+                context.success(asset.reply(&parts.headers, &hosts, &self.elements_hosts))
             }
             ApiCall::Operation(operation, call) => {
                 let invocation = Invocation { route, operation, call };

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
 use crate::app::{Error, Vault};
+use crate::domain::elements_host::ElementsHost;
 use crate::domain::page_group::PageGroups;
 use crate::formulas::Catalog;
 use crate::http::Problem;
@@ -33,6 +34,8 @@ pub struct Http {
     pub public_url: Option<String>,
     pub deprecated: DeprecatedOperations,
     pub pages: PageGroups,
+    /// Besides the vault, frames of Elements may send values to these hosts.
+    pub elements_hosts: Vec<ElementsHost>,
     /// The text of `/.well-known/security.txt`, if the settings have one.
     pub security_text: Option<String>,
     pub console: ConsoleAccess,

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle, launch, threedsSdk } from './lib/browser.js';
+import { startHost } from './lib/host.js';
 import * as keyboard from './lib/keyboard.js';
 import * as pages from './lib/page.js';
 import { startShop } from './lib/shop.js';
@@ -32,6 +33,7 @@ export const harness = (vault, browser, scenario) => {
     axe: pages.axe,
     fitsSideways: pages.fitsSideways,
     expectComplaint: pages.expectComplaint,
+    complaints: pages.complaints,
     traffic: pages.traffic,
     /** `picture(page, 'name', { fullPage: true })`; does nothing without a directory for pictures. */
     picture: (page, name, options) => takePicture(page, `${scenario}-${name}`, options),
@@ -61,6 +63,12 @@ export const harness = (vault, browser, scenario) => {
       const shop = await startShop(html, options);
       stops.push(shop.stop);
       return shop;
+    },
+    /** A host with HTTPS that repeats what it gets; see `startHost`. */
+    host: async (options) => {
+      const host = await startHost(vault, options);
+      stops.push(host.stop);
+      return host;
     },
     /** A further development vault, with arguments of the command `dev`. */
     startVault: async (options) => {

@@ -2,7 +2,7 @@
 // development vault. A scenario is a file of `scenarios/` that exports `name` and `run(harness)`.
 import { readdir } from 'node:fs/promises';
 import { harness } from './harness.js';
-import { launch } from './lib/browser.js';
+import { isFirefox, launch } from './lib/browser.js';
 import { startVault } from './lib/vault.js';
 import { within } from './lib/wait.js';
 
@@ -15,7 +15,8 @@ const load = async (wanted) => {
   const scenarios = await Promise.all(files.map((file) => import(new URL(file, folder))));
   const unknown = wanted.filter((name) => !scenarios.some((it) => it.name === name));
   if (unknown.length > 0) throw new Error(`There is no scenario ${unknown.join(', ')}.`);
-  return wanted.length === 0 ? scenarios : scenarios.filter((it) => wanted.includes(it.name));
+  const chosen = wanted.length === 0 ? scenarios : scenarios.filter((it) => wanted.includes(it.name));
+  return isFirefox ? chosen.filter((it) => it.core).map(({ name, core }) => ({ name: `${name} in Firefox`, run: core })) : chosen;
 };
 
 const runOne = async (scenario, vault, browser) => {

@@ -5,7 +5,8 @@
 #   tests/browser/run.sh [strongroom program] [directory for pictures] [scenario ...]
 #
 # "-" stands for the newest development build, and for no pictures. Without names, the unit tests of
-# the scripts and all scenarios run.
+# the scripts and all scenarios run. With BROWSER=firefox, scenarios with a core run that in Debian's
+# firefox-esr.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..

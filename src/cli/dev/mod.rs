@@ -35,6 +35,7 @@ use crate::crypto::{MasterKey, Random};
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::container::Container;
+use crate::domain::elements_host::ElementsHost;
 use crate::domain::id::TenantId;
 use crate::domain::page_group::PageGroups;
 use crate::domain::permission::Permission;
@@ -79,6 +80,9 @@ command! {
         /// a network of reverse proxies, such as 10.0.0.0/8, whose X-Forwarded-For header gives the
         /// client's address; may be repeated
         trusted_proxy: Vec<Network> = option,
+        /// a host such as api.shop.example:8443 that pages with Elements may send values to; may be
+        /// repeated
+        elements_host: Vec<ElementsHost> = option,
         /// a file with the URL of a PostgreSQL database for the vault's rows, instead of a data file; with
         /// mode 0600 or 0400
         engine_url_file: Option<PathBuf> = option,
@@ -153,6 +157,7 @@ fn dev(command: &DevCommand) -> Result<()> {
         rate_limits: if limits { Switch::On } else { Switch::Off },
         trusted_proxies: command.trusted_proxy.clone(),
         engine: home.engine,
+        elements_hosts: command.elements_host.clone(),
         outbound: OutboundSettings { allow: Vec::new(), ca_file: command.outbound_ca.clone() },
         ..defaults
     };

@@ -202,6 +202,7 @@ async fn serve(
         public_url: config.threeds.directory.map(|it| it.public_url),
         deprecated: deprecated(config.deprecated_operations),
         pages: config.pages,
+        elements_hosts: config.elements_hosts,
         security_text: config.security_text.as_ref().map(SecurityText::render),
         console: people,
         requests,

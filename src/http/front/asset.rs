@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+use crate::domain::elements_host::ElementsHost;
 use crate::http::Reply;
 use crate::secret::SecretBody;
 
@@ -54,6 +55,9 @@ pub(in crate::http) enum PagePolicy {
     Framing,
     /// A page that sites show in frames of their own pages.
     Framed,
+    /// As [`PagePolicy::Framed`], and the page may send requests to the hosts that the operator lists
+    /// for values of elements.
+    FramedSender,
 }
 
 impl PagePolicy {
@@ -70,9 +74,9 @@ impl PagePolicy {
                  connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; \
                  frame-ancestors 'none'"
             }
-            Self::Framed => {
-                "default-src 'none'; style-src 'self'; connect-src 'self'; \
-                 base-uri 'none'; form-action 'none'"
+            Self::Framed | Self::FramedSender => {
+                "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; \
+                 connect-src 'self'"
             }
         }
     }
@@ -88,7 +92,12 @@ impl Asset {
     }
 
     /// The asset, or 304 if the client has it. `hosts` are the names of this server.
-    pub(in crate::http) fn reply(&self, asked: &HeaderMap, hosts: &[&str]) -> Reply {
+    pub(in crate::http) fn reply(
+        &self,
+        asked: &HeaderMap,
+        hosts: &[&str],
+        destinations: &[ElementsHost],
+    ) -> Reply {
         let content = (self.content)();
         let tag = format!("\"{:08x}-{}\"", crc32fast::hash(content.as_bytes()), content.len());
         let known = asked.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
@@ -106,7 +115,7 @@ impl Asset {
             Ok(tag) => reply.with(header::ETAG, tag),
             Err(_) => reply,
         };
-        self.protected(reply, hosts)
+        self.protected(reply, hosts, destinations)
     }
 
     const fn media_type(&self) -> HeaderValue {
@@ -128,11 +137,18 @@ impl Asset {
     }
 
     /// Adds the headers that restrict the browser's use of the asset.
-    fn protected(&self, reply: Reply, hosts: &[&str]) -> Reply {
+    fn protected(&self, reply: Reply, hosts: &[&str], destinations: &[ElementsHost]) -> Reply {
         let (policy, loader) = match self.kind {
             AssetKind::Page(policy, scripts) => {
                 let scripts = script_sources(hosts, scripts);
-                let policy = format!("{}; script-src {scripts}", policy.text());
+                let destinations = match policy {
+                    PagePolicy::FramedSender => destinations,
+                    PagePolicy::Alone | PagePolicy::Framing | PagePolicy::Framed => &[],
+                };
+                let destinations: Vec<_> = destinations.iter().map(ElementsHost::origin).collect();
+                // The text of a policy for senders ends with the sources of its requests.
+                let policy = [&[policy.text()], &destinations[..]].concat().join(" ");
+                let policy = format!("{policy}; script-src {scripts}");
                 let policy = HeaderValue::try_from(policy).unwrap_or(NOTHING);
                 (policy, Loader::SameOrigin)
             }
@@ -141,7 +157,8 @@ impl Asset {
         };
         let loader = match (self.kind, loader) {
             // The site that shows a frame loads it.
-            (AssetKind::Page(PagePolicy::Framed, _), _) | (_, Loader::AnySite) => "cross-origin",
+            (AssetKind::Page(PagePolicy::Framed | PagePolicy::FramedSender, _), _)
+            | (_, Loader::AnySite) => "cross-origin",
             (_, Loader::SameOrigin) => "same-origin",
         };
         let reply = reply
@@ -157,7 +174,7 @@ impl Asset {
             }
             AssetKind::Image
             | AssetKind::Json
-            | AssetKind::Page(PagePolicy::Framed, _)
+            | AssetKind::Page(PagePolicy::Framed | PagePolicy::FramedSender, _)
             | AssetKind::Script(_)
             | AssetKind::Style => reply,
         }

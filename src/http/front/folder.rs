@@ -24,13 +24,16 @@ pub(in crate::http) fn name_below<'p>(folder: &str, path: &'p str) -> Option<&'p
     is_version(version).then_some(name)
 }
 
-/// `1.x.y`, `2.x.y` or `latest`. The packages of version 3 speak to frames of another kind.
+/// `1.x.y`, `2.x.y` and so on, or `latest`. A version that the vault does not serve has the same file,
+/// which says so: browsers run no script of a 404 answer, and a page would show no reason.
 fn is_version(text: &str) -> bool {
     let is_number =
         |part: &str| (1..=4).contains(&part.len()) && part.bytes().all(|it| it.is_ascii_digit());
     let parts: Vec<&str> = text.split('.').collect();
     match parts.as_slice() {
-        ["1" | "2", minor, patch] => is_number(minor) && is_number(patch),
+        [major, minor, patch] => {
+            is_number(minor) && is_number(patch) && is_number(major) && !major.starts_with('0')
+        }
         parts => parts == ["latest"],
     }
 }
@@ -77,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_file_of_all_versions_is_found_by_each_of_them() {
-        for version in ["1.0.0", "1.7.2", "2.17.0", "2.1.9999", "latest"] {
+        for version in ["1.0.0", "1.7.2", "2.17.0", "2.1.9999", "3.1.0", "12.0.0", "latest"] {
             let path = format!("/web-elements/{version}/client/index.js");
             assert_eq!(below_client(&path), Some("index.js"), "{version}");
         }
@@ -88,9 +91,9 @@ mod tests {
             "2.1.",
             "2..1",
             "2.1.0.0",
-            "3.0.0",
             "0.1.0",
-            "12.0.0",
+            "03.1.0",
+            "20261.0.0",
             "2.1.0-beta",
             "2.1.x",
             "../2.1.0",

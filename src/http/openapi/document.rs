@@ -167,7 +167,7 @@ fn file(route: &Route, assets: &[&Asset]) -> Description {
     }
     if route.path.contains(VERSION) {
         let version =
-            Schema::text().about("The version of a package, 1.x.y or 2.x.y, or `latest`.");
+            Schema::text().about("The version of a package, 1.x.y or 2.x.y, or `latest`. For others the file says that the vault does not serve them.");
         description = description.path("version", version);
     }
     // Files of a folder are scripts and styles, and pictures in some.

@@ -15,25 +15,35 @@ export const threedsSdk = () => {
   return readFileSync(new URL('@basis-theory/web-threeds/dist/bundle/index.js', root), 'utf8');
 };
 
-/** A package for phones asks its phone for a few facts; a browser is no phone. */
-const withoutPhone = {
-  name: 'without-phone',
+/** Stands for a phone: the views are names, and the rest is what the package for phones asks of them. */
+const PHONE = `
+module.exports = {
+  ...Object.fromEntries(['Image', 'Modal', 'ScrollView', 'Text', 'TextInput', 'TouchableOpacity', 'View'].map((name) => [name, name])),
+  Dimensions: { get: () => ({ width: 1, height: 1, scale: 1 }) },
+  NativeModules: {},
+  Platform: { OS: 'ios', Version: '18.0', select: (all) => all.ios },
+  StyleSheet: { create: (styles) => styles, flatten: (styles) => Object.assign({}, ...[styles].flat(9)) },
+};`;
+
+const withPhone = {
+  name: 'with-phone',
   setup: (build) => {
     build.onResolve({ filter: /^react-native$/ }, ({ path }) => ({ path, namespace: 'phone' }));
-    build.onLoad({ filter: /./, namespace: 'phone' }, () => ({
-      contents: "export const Platform = { OS: 'ios' }; export const Dimensions = { get: () => ({ width: 1, height: 1, scale: 1 }) };",
-    }));
+    build.onLoad({ filter: /./, namespace: 'phone' }, () => ({ contents: PHONE, loader: 'js' }));
   },
 };
 
-/** A page's program with the installed packages, bundled as their users do. */
-export const bundle = async (program) => {
+const AS_PAGE = { format: 'iife', platform: 'browser', define: { 'process.env.NODE_ENV': '"production"', global: 'window' } };
+const AS_PHONE = { format: 'cjs', platform: 'node', define: { 'process.env.NODE_ENV': '"development"' }, loader: { '.png': 'empty' } };
+
+/** A program with the installed packages, bundled as their users do: for a page, or for Node as a phone. */
+export const bundle = async (program, { isPhone = false } = {}) => {
   const resolveDir = fileURLToPath(new URL('../../../target/clients/browser', import.meta.url));
   const built = await installed('esbuild').build({
     stdin: { contents: program, resolveDir, loader: 'jsx' },
-    plugins: [withoutPhone],
-    bundle: true, write: false, format: 'iife', platform: 'browser', define: { 'process.env.NODE_ENV': '"production"', global: 'window' },
-    logLevel: 'silent',
+    plugins: [withPhone],
+    bundle: true, write: false, logLevel: 'silent',
+    ...(isPhone ? AS_PHONE : AS_PAGE),
   });
   return built.outputFiles[0].text;
 };
@@ -51,12 +61,22 @@ const ARGUMENTS = [
   '--hide-scrollbars',
 ];
 
+/** With `BROWSER=firefox` the tests drive Debian's Firefox, and run the scenarios that have a `core`. */
+export const isFirefox = process.env.BROWSER === 'firefox';
+const DEBIANS_FIREFOX = '/usr/bin/firefox-esr';
+/** The customer's system is light; a page may read the clipboard, as tests do. */
+const PREFERENCES = { 'layout.css.prefers-color-scheme.content-override': 1, 'dom.events.testing.asyncClipboard': true };
+
 /** `names` are hosts of one vault: `{ 'pay.shop.test': 'https://127.0.0.1:8443' }` leads port 443 of the name there. */
 export const launch = async (names = {}) => {
   const puppeteer = installed('puppeteer-core');
   const rules = Object.entries(names).map(([name, url]) => `MAP ${name}:443 ${new URL(url).host}`);
   const args = ARGUMENTS.map((it) => (it.startsWith(RESOLVER) ? it.replace(RESOLVER, `${RESOLVER}${rules.map((rule) => `${rule}, `).join('')}`) : it));
   const common = { acceptInsecureCerts: true, protocolTimeout: 120_000, timeout: 120_000 };
+  if (isFirefox) {
+    if (rules.length > 0) throw new Error('Firefox has no rules for names.');
+    return puppeteer.launch({ ...common, browser: 'firefox', executablePath: DEBIANS_FIREFOX, extraPrefsFirefox: PREFERENCES });
+  }
   if (existsSync(DEBIANS_CHROMIUM)) {
     return puppeteer.launch({ ...common, args, executablePath: DEBIANS_CHROMIUM });
   }

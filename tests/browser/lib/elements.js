@@ -65,9 +65,9 @@ export const attempt = (h, page, source) => h.within(source, page.evaluate(
 ));
 
 /** A shop with a script tag and these elements, each mounted into the place of its name. */
-export const openTagged = async (h, elements, { vault = h.vault, api = h.api, key, origins, page: looks } = {}) => {
+export const openTagged = async (h, elements, { vault = h.vault, api = h.api, key, origins, page: looks, head } = {}) => {
   const files = { '/evil': { type: 'text/html', text: EVIL } };
-  const shop = await h.shop(elementsHtml(`<script>window.caught = [];</script><script src="${vault.url}/web-elements/latest/index.js"></script><script src="/shop.js"></script>`), { files });
+  const shop = await h.shop(elementsHtml(`<script>window.caught = [];</script><script src="${vault.url}/web-elements/latest/index.js"></script><script src="/shop.js"></script>`, { head }), { files });
   const made = await publicKey(api, origins ?? [shop.origin], ['token:create', 'token:update', 'token-intent:create']);
   const list = Object.entries(elements).map(([id, call]) => `${id}: window.record(${call})`).join(', ');
   const program = `(async () => {

@@ -103,15 +103,15 @@ const holds = (text, secret) => {
  * Fails if one of the secrets is in anything that the shop's page or server can see, or in a request
  * other than those of the vault's frames to the vault.
  */
-export const checkNoLeak = async (h, page, shop, secrets) => {
+export const checkNoLeak = async (h, page, shop, secrets, receivers = [h.vault.url]) => {
   const texts = [...(await reach(page)), JSON.stringify(shop.requests)];
   for (const secret of secrets) {
     const leaks = texts.filter((text) => holds(text, secret));
     assert.deepEqual(leaks.map((text) => text.slice(0, 300)), [], `${secret} is in the page`);
     for (const { url, body, from } of h.traffic(page)) {
       assert.ok(!holds(url, secret), `${secret} is in ${url}`);
-      const isOfVault = from?.startsWith(`${h.vault.url}/fields/v1/controller`) && url.startsWith(h.vault.url);
-      if (!isOfVault) assert.ok(!holds(body ?? '', secret), `${from} sent ${secret} to ${url}`);
+      const isRight = from?.startsWith(`${h.vault.url}/fields/v1/controller`) && receivers.some((receiver) => url.startsWith(receiver));
+      if (!isRight) assert.ok(!holds(body ?? '', secret), `${from} sent ${secret} to ${url}`);
     }
   }
 };

@@ -1,6 +1,6 @@
 // Pages as people have them (phone or desktop, light or dark), and all that goes wrong in them.
 import assert from 'node:assert/strict';
-import { packageText } from './browser.js';
+import { isFirefox, packageText } from './browser.js';
 import { WAIT_MS, within } from './wait.js';
 
 const SIZES = {
@@ -27,15 +27,15 @@ const watch = async (page) => {
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? '';
     // A request that its page gave up, such as by leaving.
-    if (reason !== 'net::ERR_ABORTED') complain(`request: ${request.url()} ${reason}`);
+    if (!['net::ERR_ABORTED', 'Browsing context already closed.'].includes(reason)) complain(`request: ${request.url()} ${reason}`);
   });
   page.on('request', (request) => {
     note.traffic.push({
       method: request.method(),
       url: request.url(),
       headers: request.headers(),
-      body: request.postData(),
-      type: request.resourceType(),
+      // The protocol of Firefox does not tell these.
+      ...(isFirefox ? {} : { body: request.postData(), type: request.resourceType() }),
       from: request.frame()?.url(),
     });
   });
@@ -56,7 +56,8 @@ export const openPage = async (browser, { width = 'desktop', scheme = 'light', l
   const page = await browser.newPage();
   page.setDefaultTimeout(WAIT_MS);
   await page.setViewport(SIZES[width] ?? width);
-  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+  // Firefox has the scheme of the system in its preferences.
+  if (!isFirefox) await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
   if (language !== undefined) await page.setExtraHTTPHeaders({ 'Accept-Language': language });
   if (headers !== undefined) await page.setExtraHTTPHeaders(headers);
   await watch(page);

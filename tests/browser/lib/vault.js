@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { within } from './wait.js';
 
@@ -30,7 +30,7 @@ export const startVault = async (options = []) => {
   });
   try {
     const ready = JSON.parse(await within('the start of the vault', firstLine));
-    return { ...ready, ca: readFileSync(ready.ca), stop };
+    return { ...ready, ca: readFileSync(ready.ca), directory: dirname(ready.ca), stop };
   } catch (error) {
     console.error(await readFile(join(work, 'log'), 'utf8'));
     await stop();

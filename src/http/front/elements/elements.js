@@ -5,6 +5,11 @@
   'use strict';
 
   const { src } = document.currentScript;
+  const [, asked] = /\/web-elements\/([0-9.]+)\//.exec(src) ?? [];
+  if (asked !== undefined && !/^[12]\./.test(asked)) {
+    throw new Error(`This vault serves Elements 1.x and 2.x, and not version ${asked}. Use a package of version 2, which has the same calls.`);
+  }
+  const { addController, addStyle, makeField, randomName, schemeOf } = document.currentScript.strongroom;
   const base = new URL('fields/v1/', src.slice(0, src.lastIndexOf('/web-elements/') + 1));
   const vault = base.origin;
   const ELEMENT = 'strongroom:element';
@@ -17,7 +22,6 @@
   const START_MS_MAX = 20_000;
   const HEIGHT_MAX = 200;
   const DEPTH_MAX = 20;
-  const SCHEMES = { light: 'light', dark: 'dark', both: 'light dark' };
 
   class ElementsError extends Error {
     constructor({ name, message, title, detail, ...members }) {
@@ -29,34 +33,6 @@
 
   const wrongSetup = (message) =>
     new ElementsError({ name: 'BasisTheoryConfigurationError', message, details: { type: 'invalid-configuration', message } });
-
-  const randomName = () => {
-    const bytes = crypto.getRandomValues(new Uint8Array(12));
-    return `strongroom-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
-  };
-
-  /** The colour schemes that an element takes part in, as the page declares them; a page that declares none is light. */
-  const schemeOf = (node) => {
-    const declared = getComputedStyle(node).colorScheme ?? '';
-    if (!declared.includes('dark')) return 'light';
-    return declared.includes('light') ? 'both' : 'dark';
-  };
-
-  const makeFrame = (name, path) => {
-    const frame = document.createElement('iframe');
-    frame.name = name;
-    frame.src = new URL(path, base).href;
-    frame.referrerPolicy = 'no-referrer';
-    frame.style.border = '0';
-    return frame;
-  };
-
-  /** A ring around the place with the focus, without weight: any rule of the page goes before it. */
-  const addStyle = () => {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(':where([data-field-focus]) { outline: 2px solid Highlight; outline-offset: 1px; }');
-    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
-  };
 
   /** The element that a member of a request is, or wraps as `month()` does, as its marker. */
   const markerOf = (value) => {
@@ -100,13 +76,7 @@
       this.ready = new Promise((resolve, reject) => { this.settle = { resolve, reject }; });
       this.loaded = new Promise((resolve) => { this.isLoaded = resolve; });
       window.addEventListener('message', (event) => this.#received(event));
-      this.#frame = makeFrame(this.#name, 'controller');
-      this.#frame.hidden = true;
-      this.#frame.style.display = 'none';
-      this.#frame.setAttribute('aria-hidden', 'true');
-      this.#frame.tabIndex = -1;
-      this.#frame.addEventListener('load', () => this.#frameLoaded());
-      (document.body ?? document.documentElement).append(this.#frame);
+      this.#frame = addController(this.#name, base, () => this.#frameLoaded());
       setTimeout(() => this.settle.reject(wrongSetup(`The frames of ${vault} did not load.`)), START_MS_MAX);
     }
 
@@ -190,6 +160,7 @@
     #listeners = new Map(EVENTS.map((event) => [event, new Set()]));
     #lastChange = '';
     #binInfo;
+    #network;
 
     constructor(controller, type, options) {
       this.#controller = controller;
@@ -223,11 +194,10 @@
       await controller.loaded;
       controller.post('element', { id: this.id, type: this.type, options: sendable(this.#options) });
       const scheme = schemeOf(node);
-      const frame = makeFrame(`${controller.name}.${this.id}`, `field#${this.#kind}.${scheme}.${this.id}.${getComputedStyle(node).direction}`);
+      const path = `field#${this.#kind}.${scheme}.${this.id}.${getComputedStyle(node).direction}`;
+      const frame = makeField(`${controller.name}.${this.id}`, new URL(path, base), scheme);
       frame.title = this.#options.title ?? this.#options['aria-label'] ?? this.#options.ariaLabel ?? `${this.type} of the vault`;
-      if (this.#kind === 'copy') frame.allow = 'clipboard-write';
-      // A frame whose scheme is not that of its document gets an opaque ground.
-      Object.assign(frame.style, { display: 'block', width: '100%', height: '40px', colorScheme: SCHEMES[scheme] });
+      if (this.#kind === 'copy' || this.#options.enableCopy) frame.allow = 'clipboard-write';
       this.#frame = frame;
       if (this.mounted) node.append(frame);
       await Promise.race([shown, controller.ready.then(() => shown)]);
@@ -285,7 +255,7 @@
     }
 
     #changed() {
-      const change = { ...this.metadata, ...this.cardMetadata, ...(this.#binInfo ? { binInfo: this.#binInfo } : {}) };
+      const change = { ...this.metadata, ...this.cardMetadata, ...(this.#binInfo ? { binInfo: this.#binInfo } : {}), ...(this.#network ? { selectedNetwork: this.#network } : {}) };
       const text = JSON.stringify(change);
       if (text === this.#lastChange) return;
       this.#lastChange = text;
@@ -305,7 +275,7 @@
       };
       if (this.cardMetadata) {
         this.cardMetadata = { cardBrand: brand ?? 'unknown', ...(last4 ? { cardLast4: last4 } : {}) };
-        if (!complete) this.#binInfo = undefined;
+        if (!complete) this.#binInfo = this.#network = undefined;
       }
       this.#changed();
     }
@@ -327,6 +297,10 @@
       change: ({ state }) => this.#setState(state),
       bin: ({ binInfo }) => {
         this.#binInfo = binInfo;
+        this.#changed();
+      },
+      network: ({ network }) => {
+        this.#network = network;
         this.#changed();
       },
       // The page's `:focus-within` does not see the focus inside a frame of another origin.
@@ -368,7 +342,9 @@
 
   const proxy = (method) => ({ path, query, headers, body, ...options } = {}) => serve('proxy', { method, path, query, headers, body }, options);
 
-  const noClient = () => Promise.reject(wrongSetup('This vault sends values of elements to no other host: create a proxy and call proxy.post with its key.'));
+  /** Requests to hosts that the operator of the vault lists. */
+  const client = (method) => (url, body, { headers } = {}) => serve('client', { method, url: String(url), headers, body });
+  const clientWithoutBody = (method) => (url, config) => client(method)(url, undefined, config);
 
   const deviceInfo = () => ({
     languages: [...navigator.languages],
@@ -412,7 +388,7 @@
     tokenize: (model, options) => serve('tokenize', { model }, options),
     sessions: { create: (options) => serve('sessions.create', {}, options) },
     proxy: { get: proxy('GET'), post: proxy('POST'), put: proxy('PUT'), patch: proxy('PATCH'), delete: proxy('DELETE') },
-    client: { get: noClient, post: noClient, put: noClient, patch: noClient, delete: noClient },
+    client: { get: clientWithoutBody('GET'), post: client('POST'), put: client('PUT'), patch: client('PATCH'), delete: clientWithoutBody('DELETE') },
     device: { getDeviceInfo: deviceInfo },
   };
 
@@ -421,5 +397,9 @@
     window.BasisTheoryElements = elements;
   }
   // A page with a script tag has no package that starts this script.
-  if (!src.includes('/client/')) window.basistheory ??= (apiKey) => window.BasisTheoryElements.init(apiKey);
+  if (!src.includes('/client/')) {
+    window.basistheory ??= (apiKey) => window.BasisTheoryElements.init(apiKey);
+    // Older pages call `BasisTheory.init`, and then the members of `BasisTheory`.
+    window.BasisTheory ??= window.BasisTheoryElements;
+  }
 })();

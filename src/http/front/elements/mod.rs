@@ -7,5 +7,7 @@ use crate::http::front::folder::Folder;
 /// One script for all versions of the packages. For pages with a script tag it is also the loader.
 pub(in crate::http) static FILES: Folder = Folder(&[(
     "index.js",
-    Asset::new(AssetKind::Script(Loader::AnySite), || include_str!("elements.js")),
+    Asset::new(AssetKind::Script(Loader::AnySite), || {
+        concat!(include_str!("../fields/page_frames.js"), include_str!("elements.js"))
+    }),
 )]);

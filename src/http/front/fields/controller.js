@@ -43,11 +43,14 @@ class Shown extends Error {
 
 const failure = (code, title, members = {}) => new Shown({ code, title, detail: '', fields: [], ...members });
 
-/** `key` is the page's, unless a request of Elements names another one that the vault has admitted. */
+/**
+ * `key` is the page's, unless a request of Elements names another one that the vault has admitted. It is
+ * null for a request to another host, which gets no key.
+ */
 const request = async (path, options = {}, key = page.key) => {
   const stop = new AbortController();
   const timer = setTimeout(() => stop.abort(), SEND_MS_MAX);
-  const headers = { ...options.headers, 'BT-API-KEY': key };
+  const headers = { ...options.headers, ...(key === null ? {} : { 'BT-API-KEY': key }) };
   const fixed = { cache: 'no-store', credentials: 'omit', redirect: 'error', signal: stop.signal };
   try {
     const response = await fetch(path, { ...options, ...fixed, headers });
@@ -55,20 +58,22 @@ const request = async (path, options = {}, key = page.key) => {
     const isJson = response.headers.get('content-type')?.includes('json') === true;
     return { status: response.status, body, isJson, trace: response.headers.get('bt-trace-id') };
   } catch {
-    throw failure('unreachable', 'The vault cannot be reached. The card is still in the fields: try again.');
+    const who = key === null ? 'The host cannot be reached, or does not allow requests of the vault\'s origin.' : 'The vault cannot be reached.';
+    throw failure('unreachable', `${who} The card is still in the fields: try again.`);
   } finally {
     clearTimeout(timer);
   }
 };
 
-/** Asks the vault if pages of this origin may show fields. */
+/** Asks the vault if pages of this origin may show fields, and to which other hosts they may send values. */
 const askForAccess = async (key = page.key) => {
   const { status, body, trace } = await request(`access?origin=${encodeURIComponent(page.origin)}`, {}, key);
   if (status === 200 && body?.allowed === true && typeof body.tenant_id === 'string') {
     // With the key of another tenant, a page would send the values to that tenant.
     page.tenant ??= body.tenant_id;
-    if (page.tenant === body.tenant_id) return;
-    throw failure('refused', 'The key is not one of the tenant of this page.');
+    if (page.tenant !== body.tenant_id) throw failure('refused', 'The key is not one of the tenant of this page.');
+    // Requests to the vault itself have rules of their own.
+    return (body.elements_hosts ?? []).filter((origin) => origin !== own);
   }
   const problem = cleanProblem(status, body, trace);
   if (status === 403 && problem.detail.includes('origin')) problem.code = 'origin_not_allowed';
@@ -83,7 +88,7 @@ const admitField = (target, id) => {
 /** One attempt. A refusal is final; a vault that cannot be reached is asked again. */
 const decide = async () => {
   try {
-    await askForAccess();
+    page.hosts = await askForAccess();
     page.table = await fetch('brands.json', { credentials: 'omit' }).then((response) => response.json());
     verdict = 'admitted';
     fields.forEach(admitField);
@@ -102,7 +107,7 @@ const start = async ({ key, locale, texts, placeholders, style, surface }, origi
   if (page !== null || typeof key !== 'string') return;
   const named = Object.entries(placeholders ?? {}).map(([name, text]) => [`placeholder_${name}`, text]);
   const all = textsOf(locale, { ...texts, ...Object.fromEntries(named) });
-  page = { origin, key, texts: all, language: languageOf(locale), style: cleanStyle(style), table: null, isElements: surface === 'elements' };
+  page = { origin, key, texts: all, language: languageOf(locale), style: cleanStyle(style), table: null, hosts: [], isElements: surface === 'elements' };
   const { label_number: number, label_expiry: expiry, label_cvc: cvc } = all;
   toPage('titles', { titles: { number, expiry, cvc, card: [number, expiry, cvc].join(', ') } });
   for (const wait of [...RETRY_MS, null]) {
@@ -130,8 +135,10 @@ const valuesOf = (target) => new Promise((resolve, reject) => {
   toField(target, 'collect', { ask });
 });
 
-const collect = async () => {
-  const entries = [...fields];
+/** `order` is that in which the page mounted its fields; they join as their frames are ready. */
+const collect = async (order) => {
+  const names = Array.isArray(order) ? order : [];
+  const entries = [...fields].sort(([one], [other]) => names.indexOf(one) - names.indexOf(other));
   const values = (await Promise.all(entries.map(([, target]) => valuesOf(target)))).map((answer) => answer.values);
   const missing = entries.filter((_, at) => values[at] === null).map(([name]) => name);
   if (missing.length > 0) {
@@ -173,11 +180,11 @@ const post = async (kind, body, key) => {
 };
 
 /** Two requests with the same content are one, also if the first has not been answered. */
-const create = async (kind, options) => {
+const create = async (kind, options, order) => {
   if (verdict === 'unknown') await decide();
   if (verdict !== 'admitted') throw new Shown(refusal);
   const cleaned = cleanOptions(kind, options);
-  const card = await collect();
+  const card = await collect(order);
   refuseBeginnings(card.number);
   const body = JSON.stringify({ ...cleaned, type: 'card', data: card });
   const digest = await digestOf(`${kind} ${body}`);
@@ -195,10 +202,10 @@ const create = async (kind, options) => {
   }
 };
 
-const submit = async ({ id, kind, options }) => {
+const submit = async ({ id, kind, options, order }) => {
   if (!Object.hasOwn(PATHS, kind)) return;
   try {
-    toPage('answer', { id, value: await create(kind, options) });
+    toPage('answer', { id, value: await create(kind, options, order) });
   } catch (error) {
     const bad = error instanceof BadOption ? failure('bad_option', error.message) : error;
     const shownError = bad instanceof Shown ? bad : failure('failed', 'The request failed.');

@@ -1,6 +1,43 @@
-// A button that copies the value of another element to the clipboard, when a person presses it. The
-// controller gives it values that the vault filled in, which the page's key may read anyhow; a value
-// that a person typed is never copied.
+// Buttons that copy a value to the clipboard, when a person presses them: an element of its own for the
+// value of another element, and the icon of `enableCopy` inside of an element. Only values that the vault
+// filled in are copied, which the page's key may read anyhow; a value that a person typed never is.
+
+/** Tells of the copy. The browser or the page's policy may refuse, and the person sees no confirmation. */
+const copyText = async (text, send) => {
+  try {
+    await navigator.clipboard.writeText(text);
+    send('copied');
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const SVG = 'http://www.w3.org/2000/svg';
+const DONE_MS = 2_000;
+
+/** The icon of an element. `textOf` gives the text, or null if it may not be copied. */
+export const copyIcon = (label, textOf, send) => {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.id = 'copy-icon';
+  button.setAttribute('aria-label', label);
+  const icon = document.createElementNS(SVG, 'svg');
+  icon.setAttribute('viewBox', '0 0 16 16');
+  icon.setAttribute('aria-hidden', 'true');
+  const path = document.createElementNS(SVG, 'path');
+  path.setAttribute('d', 'M5 5V2h9v9h-3M2 5h9v9H2z');
+  icon.append(path);
+  button.append(icon);
+  button.addEventListener('click', async () => {
+    send('clicked');
+    const text = textOf();
+    if (text === null || !(await copyText(text, send))) return;
+    button.classList.add('done');
+    setTimeout(() => button.classList.remove('done'), DONE_MS);
+  });
+  return button;
+};
 
 export class CopyButton {
   name = 'copy';
@@ -24,14 +61,7 @@ export class CopyButton {
     this.input = button;
   }
 
-  async copied(text) {
-    try {
-      await navigator.clipboard.writeText(text);
-      this.#send('copied');
-    } catch {
-      // The browser or the page's policy refuses, and the person sees no confirmation.
-    }
-  }
+  copied(text) { return copyText(text, this.#send); }
 
   check() { return { verdict: 'valid' }; }
   values() { return null; }

@@ -129,17 +129,25 @@ const admitTokenize = (value, path = []) => {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, admitTokenize(member, [...path, name])]));
 };
 
-const PROXY_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const METHODS_OF_REQUESTS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 /** Headers that name the destination, or ask for the plain answer. */
 const OPENING = ['bt-proxy-url', 'bt-expose-raw-proxy-response', 'bt-encrypted'];
 const OWN = ['bt-api-key', 'bt-trace-id', 'bt-idempotency-key', 'host', 'cookie', 'origin'];
 
 const textMembers = (value) => Object.entries(isPlain(value) ? value : {}).filter(([, text]) => typeof text === 'string');
 
+/** The headers of the page's request without those of `left`. */
+const headersWithout = (headers, left) => Object.fromEntries(textMembers(headers).filter(([name]) => !left.includes(name.toLowerCase())));
+
+/** Values go where their members are filled in, and into the body alone. */
+const refuseOutsideBody = ({ method, ...others }) => {
+  if (!METHODS_OF_REQUESTS.includes(method)) throw new BadRequest('There is no such method.');
+  if (elementsIn(others).length > 0) throw new BadRequest('An element may stand in the body alone.');
+};
+
 const admitProxy = ({ method, path, query, headers, body }) => {
-  if (!PROXY_METHODS.includes(method)) throw new BadRequest('There is no such method.');
-  if (elementsIn({ path, query, headers }).length > 0) throw new BadRequest('An element may stand in the body alone.');
-  const sent = Object.fromEntries(textMembers(headers).filter(([name]) => !OWN.includes(name.toLowerCase())));
+  refuseOutsideBody({ method, path, query, headers });
+  const sent = headersWithout(headers, OWN);
   const names = Object.keys(sent).map((name) => name.toLowerCase());
   const hasElements = elementsIn(body ?? null).length > 0;
   if (hasElements && names.some((name) => OPENING.includes(name))) {
@@ -150,6 +158,31 @@ const admitProxy = ({ method, path, query, headers, body }) => {
   const target = ['proxy', ...segments].join('/') + (search === '' ? '' : `?${search}`);
   const isOpen = !hasElements && names.includes('bt-expose-raw-proxy-response');
   return { method, path: target, headers: sent, body, answer: isOpen ? 'open' : 'hidden' };
+};
+
+const urlOf = (text) => {
+  try {
+    const url = new URL(text);
+    url.hash = '';
+    return url.protocol === 'https:' && url.username === '' && url.password === '' ? url : null;
+  } catch {
+    return null;
+  }
+};
+
+/**
+ * A request to another host. The operator's list decides where values go: the page writes the path, the
+ * headers and the rest of the body. The host gets no key of the vault, and the page no value of the answer.
+ */
+const admitClient = ({ method, url, headers, body }, hosts) => {
+  refuseOutsideBody({ method, url, headers });
+  const target = typeof url === 'string' ? urlOf(url) : null;
+  if (target === null || !hosts.includes(target.origin)) {
+    throw new BadRequest('This vault sends values of elements to no host but those of its setting pages.elements_hosts, by HTTPS: create a proxy and call proxy.post with its key, or let the operator list the host.');
+  }
+  const sent = headersWithout(headers, [...OWN, ...OPENING, 'content-type']);
+  const hasBody = method !== 'GET' && method !== 'DELETE';
+  return { method, url: target.href, headers: sent, body: hasBody ? body : undefined, answer: 'hidden' };
 };
 
 const idOf = (id) => {
@@ -177,7 +210,8 @@ const SERVICES = {
   },
   tokenize: (input) => ({ method: 'POST', path: 'tokenize', body: admitTokenize(input?.model ?? null), answer: 'tokens' }),
   'sessions.create': () => ({ method: 'POST', path: 'sessions', body: {}, answer: 'plain' }),
-  proxy: (input) => admitProxy(input ?? {}),
+  proxy: (input) => admitProxy(input),
+  client: (input, hosts) => admitClient(input, hosts),
 };
 
 const isType = (value) => typeof value === 'string' && /^[a-z_]{1,40}$/.test(value);
@@ -197,11 +231,12 @@ export const admitEncryption = (input) => {
 
 /**
  * The one decision about a request of the page: its method, path, headers and body, the elements that
- * it holds, and how much of its answer the page sees.
+ * it holds, and how much of its answer the page sees. `hosts` are the origins of the operator's list; a
+ * request to one of them has a `url` in place of a path.
  */
-export const admitRequest = (service, input) => {
+export const admitRequest = (service, input, hosts = []) => {
   if (!Object.hasOwn(SERVICES, service)) throw new BadRequest('This vault does not have this call.');
-  const admitted = SERVICES[service](isPlain(input) ? input : {});
+  const admitted = SERVICES[service](isPlain(input) ? input : {}, hosts);
   const elements = elementsIn(admitted.body ?? null);
   return { headers: {}, ...admitted, elements };
 };
@@ -290,6 +325,14 @@ export const showBin = (details) => {
   return { ...one(details), additional: additional.map(one) };
 };
 
+/** The networks of a card that a person may choose from: its brand, and those others that the page supports. */
+export const networksOf = (details, supported) => {
+  const nameOf = (it) => (typeof it?.brand === 'string' ? it.brand.toLowerCase().replace(/[ _]+/g, '-') : '');
+  const others = (Array.isArray(details?.additional) ? details.additional : []).map(nameOf).filter((name) => supported.includes(name));
+  const names = [...new Set([nameOf(details), ...others])].filter((name) => /^[a-z-]{1,40}$/.test(name));
+  return names.length > 1 ? names : [];
+};
+
 const text = (value, most = 160) => (typeof value === 'string' ? value.slice(0, most) : undefined);
 const INPUT_MODES = ['decimal', 'email', 'none', 'numeric', 'search', 'tel', 'text', 'url'];
 
@@ -314,6 +357,14 @@ export const styleOf = (style) => {
   return cleanStyle(flat, Object.keys(flat));
 };
 
+/** The icon of `enableCopy`: its size, its colour, and its colour after a copy. */
+const copyStyleOf = (styles) => cleanStyle({
+  copy: { fontSize: styles?.size, color: styles?.color }, copied: { color: styles?.successColor },
+}, ['copy', 'copied']);
+
+const NETWORKS = ['cartes-bancaires', 'bancontact', 'dankort'];
+const textsIn = (list) => (Array.isArray(list) ? list.filter((it) => typeof it === 'string').slice(0, 20) : []);
+
 /** The brands of `cardTypes`, by their names: patterns of the page would be questions about the number. */
 const brandsOf = (types) => {
   const names = Array.isArray(types) ? types.map((it) => it?.type).filter((it) => typeof it === 'string') : [];
@@ -337,10 +388,13 @@ export const cleanElementOptions = (kind, given) => {
     readOnly: flag('readOnly'),
     skipLuhn: flag('skipLuhnValidation'),
     binLookup: flag('binLookup') || Array.isArray(options.coBadgedSupport),
+    networks: textsIn(options.coBadgedSupport).filter((name) => NETWORKS.includes(name)),
+    preferredNetworks: textsIn(options.preSelectedNetworks),
+    enableCopy: kind !== 'copy' && flag('enableCopy'),
     iconPosition: ['left', 'right', 'none'].includes(options.iconPosition) ? options.iconPosition : undefined,
     brands: brandsOf(options.cardTypes),
     cardBrand: text(options.cardBrand, 40),
-    style: styleOf(options.style),
+    style: [...styleOf(options.style), ...copyStyleOf(options.copyIconStyles)],
     value: valueOf(kind, options.value),
   };
   if (kind === 'copy') cleaned.text = text(options.text) ?? 'Copy';

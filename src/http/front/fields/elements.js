@@ -2,8 +2,9 @@
 // requests, and keeps the values of answers.
 
 import {
-  BadRequest, KINDS, admitEncryption, admitRequest, cleanElementOptions, dateText, fillElements, formatDate, memberAt, showAnswer, showBin, showProblem,
+  BadRequest, KINDS, admitEncryption, admitRequest, cleanElementOptions, dateText, fillElements, formatDate, memberAt, networksOf, showAnswer, showBin, showProblem,
 } from './element_rules.js';
+import { isPlain } from './rules.js';
 import { encrypt, keyOf } from './encryption.js';
 import { BadPattern } from './patterns.js';
 
@@ -53,7 +54,8 @@ export const elementsOf = (tools) => {
 
   /** The values of the elements of a request, by their ids, or the error that nothing was sent. */
   const collect = async (markers) => {
-    const ids = [...new Set(markers.map(({ id }) => id))];
+    // The ids count up in the order in which the page mounts its elements.
+    const ids = [...new Set(markers.map(({ id }) => id))].sort((one, other) => one.slice(1) - other.slice(1));
     if (ids.some((id) => !fields.has(id))) throw wrongSetup('An element of the request is not mounted.');
     const answers = await Promise.all(ids.map((id) => tools.valuesOf(fields.get(id))));
     const failed = ids.map((id, at) => ({ id, ...answers[at] })).filter(({ values }) => values === null);
@@ -75,11 +77,12 @@ export const elementsOf = (tools) => {
     return formatDate(format ?? 'MM/yy', date);
   };
 
-  const keep = (value) => {
+  /** `isEcho` is true for answers that may repeat values of a person: to requests with elements, and of other hosts, which may have got one before. */
+  const keep = (value, isEcho) => {
     const correlationId = crypto.randomUUID();
     const elementId = crypto.randomUUID();
     if (revealed.size >= ANSWERS_MAX) revealed.delete(revealed.keys().next().value);
-    revealed.set(correlationId, value);
+    revealed.set(correlationId, { value, isEcho });
     return (path) => ({ correlationId, elementId, path: path.length === 0 ? '$' : path.join('.') });
   };
 
@@ -120,26 +123,32 @@ export const elementsOf = (tools) => {
   };
 
   const serve = async ({ service, input, options }) => {
-    const admitted = admitRequest(service, input);
-    refuseForeignToken(service, input, admitted.elements);
     const key = typeof options?.apiKey === 'string' ? options.apiKey : undefined;
+    // The vault's verdict on the page comes with the hosts.
+    if (service === 'client') await admitKey();
+    const admitted = admitRequest(service, input, tools.page().hosts);
+    refuseForeignToken(service, input, admitted.elements);
     await admitKey(key);
     const values = await collect(admitted.elements);
     for (const found of values.values()) if (found.number !== undefined) tools.refuseBeginnings(found.number);
     const body = admitted.body === undefined ? undefined : JSON.stringify(fillElements(admitted.body, valueFrom(values)));
-    const headers = { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headersOf(options, admitted.elements.length > 0), ...admitted.headers };
-    const answer = await tools.request(`../../${admitted.path}`, { method: admitted.method, headers, body }, key);
+    const content = body === undefined ? {} : { 'Content-Type': 'application/json' };
+    const isElsewhere = admitted.url !== undefined;
+    const own = () => headersOf(options, admitted.elements.length > 0);
+    const answer = isElsewhere
+      ? await tools.request(admitted.url, { method: admitted.method, headers: { ...content, ...admitted.headers }, body }, null)
+      : await tools.request(`../../${admitted.path}`, { method: admitted.method, headers: { ...content, ...own(), ...admitted.headers }, body }, key);
     const isSecret = admitted.elements.length > 0;
     if (answer.status < 200 || answer.status > 299) {
-      // A destination of a proxy may repeat the values that it got.
-      const problem = isSecret && admitted.answer === 'hidden' ? null : answer.body;
+      // A destination of a proxy, or another host, may repeat the values that it got.
+      const problem = isElsewhere || (isSecret && admitted.answer === 'hidden') ? null : answer.body;
       const data = showProblem(answer.status, problem, isSecret);
       const title = typeof problem?.title === 'string' && answer.isJson ? problem.title : 'The request was refused.';
-      throw error('BasisTheoryApiError', title, { status: answer.status, data });
+      throw error(isElsewhere ? 'HttpClientError' : 'BasisTheoryApiError', title, { status: answer.status, data });
     }
     if (isSecret && service === 'tokens.create' && typeof answer.body?.id === 'string') made.add(answer.body.id);
     sent(values.keys());
-    return showAnswer(admitted, answer.body, { refer: keep, kindOf });
+    return showAnswer(admitted, answer.body, { refer: (value) => keep(value, isSecret || isElsewhere), kindOf });
   };
 
   /** Encrypts to a key that the vault knows. With a key of its own, a page could read the result. */
@@ -165,7 +174,7 @@ export const elementsOf = (tools) => {
   const textAt = (reference) => {
     const { correlationId, path } = reference ?? {};
     if (!revealed.has(correlationId) || typeof path !== 'string') return undefined;
-    return memberAt(revealed.get(correlationId), path === '$' ? [] : path.split('.'));
+    return memberAt(revealed.get(correlationId).value, path === '$' ? [] : path.split('.'));
   };
 
   /** The texts of an element's inputs from the references of the page. */
@@ -179,16 +188,27 @@ export const elementsOf = (tools) => {
     return { [kind]: textAt(value) };
   };
 
+  const isEchoed = (value) => [value, ...(isPlain(value) ? Object.values(value) : [])]
+    .some((reference) => revealed.get(reference?.correlationId)?.isEcho === true);
+
   const lookUp = async (id, bin) => {
     if (!bins.has(bin)) {
       if (bins.size >= BINS_MAX) return;
       bins.set(bin, tools.request(`../../enrichments/card-details?bin=${bin}`));
     }
     const { status, body } = await bins.get(bin);
-    if (status === 200) toPage('bin', { field: id, binInfo: showBin(body) });
+    const element = known.get(id);
+    if (status !== 200 || !element || !fields.has(id)) return;
+    toPage('bin', { field: id, binInfo: showBin(body) });
+    element.offered = networksOf(body, element.options.networks);
+    if (element.offered.length === 0) return;
+    const chosen = element.options.preferredNetworks.find((name) => element.offered.includes(name));
+    toField(fields.get(id), 'networks', { bin, networks: element.offered, chosen });
   };
 
   const isPatternSame = (before, after) => PATTERNS.every((name) => String(before[name] ?? '') === String(after[name] ?? ''));
+
+  const hasPatterns = ({ options }) => PATTERNS.some((name) => options[name] !== undefined);
 
   const fromPage = {
     element: ({ id, type, options }) => {
@@ -224,18 +244,23 @@ export const elementsOf = (tools) => {
         toPage('answer', { id, error: shownError(thrown) });
       }
     },
-    /** Fills an element from references. */
+    /** Fills an element from references. A value that may be a person's stays one: no pattern of the page is asked about it, and no button copies it. */
     set: ({ id, value }) => {
       const element = known.get(id);
       if (!element || !fields.has(id)) return;
-      toField(fields.get(id), 'fill', { texts: textsOf(element.kind, value), isRevealed: true });
+      const isEcho = isEchoed(value);
+      if (isEcho && hasPatterns(element)) {
+        toPage('refused', { field: id, error: wrongSetup('An element with a mask, a validation or a transform does not show answers to requests with elements, or of other hosts.').members });
+        return;
+      }
+      toField(fields.get(id), 'fill', { texts: textsOf(element.kind, value), isRevealed: !isEcho });
     },
     /** An element shows what is in another one of the same kind. A text with patterns would be questioned by them. */
     mirror: ({ id, source }) => {
       const [target, from] = [known.get(id), known.get(source)];
       if (!target || !from) return;
       const isSame = target.kind === 'copy' ? from.kind !== 'card' : target.kind === from.kind;
-      if (!isSame || PATTERNS.some((name) => target.options[name] !== undefined)) {
+      if (!isSame || hasPatterns(target)) {
         toPage('refused', { field: id, error: wrongSetup('An element shows the value of another one of its type, without a mask, validation or transform of its own.').members });
         return;
       }
@@ -266,7 +291,12 @@ export const elementsOf = (tools) => {
       const { values, isRevealed } = await tools.valuesOf(fields.get(source));
       if (isRevealed && values !== null) toField(fields.get(field), 'copied', { text: String(valueFrom(new Map([[source, values]]))({ id: source })) });
     },
+    clicked: (field) => toPage('click', { field }),
     copied: (field) => toPage('copied', { field }),
+    network: (field, { network }) => {
+      const isOffered = known.get(field)?.offered?.includes(network) === true;
+      toPage('network', { field, network: isOffered ? network : null });
+    },
   };
 
   return {

@@ -4,7 +4,8 @@
 
 import { markOf } from './brand_marks.js';
 import { CardInput } from './inputs.js';
-import { CopyButton } from './copy_button.js';
+import { CopyButton, copyIcon } from './copy_button.js';
+import { NetworkChoice } from './network_choice.js';
 import { FIELD_NAMES } from './rules.js';
 import { TextInput } from './text_input.js';
 
@@ -36,6 +37,7 @@ const controller = window.parent === window || group === '' ? null : findControl
 const inputs = [];
 const context = { table: null, brand: null, brands: null, skipLuhn: false };
 let options = {};
+let ownTexts = {};
 /** Numbers whose last digits the page knows. */
 const endsTold = [];
 const ENDS_MAX = 10;
@@ -101,8 +103,26 @@ const showState = (state) => {
   if (error.textContent !== state.message) error.textContent = state.message;
   for (const input of inputs) input.element.classList.toggle('complete', input.check().verdict === 'valid');
   form().classList.toggle('empty', state.empty);
-  if (kind === 'number') showBrand(state.brand);
+  choice.keepFor(numberOf());
+  if (kind === 'number') showBrand(choice.chosen ?? state.brand);
+  const copy = document.getElementById('copy-icon');
+  if (copy) copy.disabled = copiedText() === null;
 };
+
+/** The digits of a complete number, or an empty text. */
+const numberOf = () => inputs.find((input) => input.name === 'number')?.values()?.number ?? '';
+
+/** The text for the clipboard: the value of the first input, if the vault filled it in. */
+const copiedText = () => {
+  const [{ name, raw, isRevealed }] = inputs;
+  if (!isRevealed) return null;
+  return name === 'text' ? raw.text : raw[name].replaceAll(' ', '');
+};
+
+const choice = new NetworkChoice((network) => {
+  send('network', { network });
+  if (network !== null) report();
+});
 
 /**
  * Reports a state only if it differs from the last one. An error that vanishes because a person types is
@@ -160,7 +180,7 @@ const goBack = (input, event) => {
 };
 
 const SELECTORS = {
-  base: 'input, button',
+  base: 'input, button, select',
   container: 'main',
   empty: '.empty input',
   complete: '.complete input',
@@ -171,6 +191,8 @@ const SELECTORS = {
   invalid: 'input[aria-invalid="true"]',
   placeholder: 'input::placeholder',
   selection: 'input::selection',
+  copy: '#copy-icon',
+  copied: '#copy-icon.done',
 };
 
 /** Sets declarations one by one: their values cannot become selectors or further declarations. */
@@ -232,7 +254,8 @@ const admit = ({ table, texts, language, style, options: given }) => {
   context.table = table;
   applyStyle(style);
   setOptions(given);
-  const { names, own: ownTexts } = inputsOf(texts);
+  const { names, own: all } = inputsOf(texts);
+  ownTexts = all;
   const title = names.map((name) => ownTexts[`label_${name}`]).join(', ');
   document.title = title;
   document.getElementById('title').textContent = title;
@@ -248,6 +271,7 @@ const admit = ({ table, texts, language, style, options: given }) => {
       if (given && LISTENABLE.includes(key)) send('key', { key, altKey, ctrlKey, shiftKey, metaKey });
     });
   }
+  if (options.enableCopy) place.append(copyIcon(`${texts.copy}: ${title}`, copiedText, send));
   setOptions(given);
   place.addEventListener('submit', (event) => event.preventDefault());
   place.addEventListener('focusin', () => {
@@ -331,6 +355,9 @@ const orders = {
   },
   empty: () => fill({ texts: Object.fromEntries(inputs.map(({ name }) => [name, ''])) }),
   sent: () => { replaced = 0; },
+  networks: ({ bin, networks, chosen }) => {
+    if (numberOf().startsWith(bin)) choice.show(form(), { bin, networks, chosen, label: ownTexts.label_network, table: context.table });
+  },
   fill,
   watch,
   validate,

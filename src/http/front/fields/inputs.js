@@ -5,6 +5,7 @@ import {
   caretAfter, checkCvc, checkExpiry, checkNumber, cvcLengths, digitsOf, digitsOfExpiry, formatExpiry, formatNumber,
   usualLength,
 } from './card.js';
+import { labelInput } from './labelled_input.js';
 
 /** A page may take cards of some brands only, or numbers without a check digit. */
 const checkOfNumber = (digits, { table, brands, skipLuhn }) => {
@@ -70,29 +71,13 @@ export class CardInput {
 
   #build() {
     const input = document.createElement('input');
-    input.id = this.name;
     input.name = this.#kind.autocomplete;
     input.type = 'text';
     input.autocomplete = this.#kind.autocomplete;
     input.inputMode = 'numeric';
-    input.spellcheck = false;
     input.setAttribute('autocorrect', 'off');
-    input.setAttribute('aria-describedby', 'error');
     input.placeholder = this.#texts[`placeholder_${this.name}`];
-    const label = document.createElement('label');
-    label.htmlFor = input.id;
-    label.textContent = this.#texts[`label_${this.name}`];
-    this.element = document.createElement('div');
-    this.element.className = `part part-${this.name}`;
-    this.element.append(label, input);
-    this.input = input;
-    input.addEventListener('input', (event) => this.#typed(event));
-    input.addEventListener('focus', () => { this.isFocused = true; });
-    input.addEventListener('blur', () => {
-      this.isFocused = false;
-      this.showError();
-      this.onChange(this, { isTyped: false });
-    });
+    labelInput(this, input, this.#texts[`label_${this.name}`], (event) => this.#typed(event));
   }
 
   /** Formats the text and puts the caret behind the digit that it was behind. */

@@ -14,7 +14,9 @@ use crate::threeds::base64;
 
 /// The script that a shop's page includes.
 pub(in crate::http) static SHOP_SCRIPT: Asset =
-    Asset::new(AssetKind::Script(Loader::AnySite), || include_str!("v1.js"));
+    Asset::new(AssetKind::Script(Loader::AnySite), || {
+        concat!(include_str!("page_frames.js"), include_str!("v1.js"))
+    });
 
 /// Stands for [`integrity`] in the chapter about the fields.
 pub(in crate::http) const INTEGRITY: &str = "FIELDS_INTEGRITY";
@@ -26,7 +28,7 @@ pub(in crate::http) fn integrity() -> String {
 }
 
 pub(in crate::http) static CONTROLLER: Asset =
-    Asset::new(AssetKind::Page(PagePolicy::Framed, &["/fields/"]), || {
+    Asset::new(AssetKind::Page(PagePolicy::FramedSender, &["/fields/"]), || {
         include_str!("controller.html")
     });
 
@@ -48,6 +50,8 @@ pub(in crate::http) static FILES: Folder = files! {
         "encryption.js"
         "field.js"
         "inputs.js"
+        "labelled_input.js"
+        "network_choice.js"
         "patterns.js"
         "rules.js"
         "text_input.js"

@@ -1,5 +1,6 @@
 // The input of a text element. It has the members of the inputs of a card.
 
+import { labelInput } from './labelled_input.js';
 import { applyMask, mayBeCardNumber, passes } from './patterns.js';
 
 const TEXT_CHARS_MAX = 10_000;
@@ -22,28 +23,12 @@ export class TextInput {
     this.#options = options;
     this.onChange = onChange;
     const input = document.createElement('input');
-    input.id = 'text';
     input.name = 'text';
     input.type = options.password ? 'password' : 'text';
     input.autocomplete = CARD_NAMES.includes(options.autocomplete) ? 'off' : options.autocomplete ?? 'off';
-    input.spellcheck = false;
     input.maxLength = Math.min(options.maxLength ?? TEXT_CHARS_MAX, TEXT_CHARS_MAX);
     input.placeholder = options.placeholder ?? '';
-    input.setAttribute('aria-describedby', 'error');
-    const label = document.createElement('label');
-    label.htmlFor = input.id;
-    label.textContent = options.label;
-    this.element = document.createElement('div');
-    this.element.className = 'part part-text';
-    this.element.append(label, input);
-    this.input = input;
-    input.addEventListener('input', (event) => this.#typed(event));
-    input.addEventListener('focus', () => { this.isFocused = true; });
-    input.addEventListener('blur', () => {
-      this.isFocused = false;
-      this.showError();
-      this.onChange(this, { isTyped: false });
-    });
+    labelInput(this, input, options.label, (event) => this.#typed(event));
   }
 
   #typed({ inputType = '' }) {

@@ -5,14 +5,19 @@
   'use strict';
 
   const base = new URL('v1/', document.currentScript.src);
+  const { SCHEMES, addController, addStyle, makeField, randomName, schemeOf } = document.currentScript.strongroom;
   const vault = base.origin;
   const EVENTS = ['ready', 'change', 'focus', 'blur', 'complete', 'error'];
   /** The attributes `data-field-...` of the element that a field is mounted into. */
   const STATES = ['focus', 'invalid', 'complete'];
+  /** The texts of errors below the fields. */
+  const ERRORS = `
+    :where(.strongroom-error) {
+      margin: 4px 0 0; font: 13px/1.4 system-ui, sans-serif; color: #b3261e; color: light-dark(#b3261e, #ff9b93);
+    }
+    :where(.strongroom-error:empty) { display: none; }`;
   const START_MS_MAX = 20_000;
   const HEIGHT_MAX = 200;
-  /** The schemes of a field with their values of the property `color-scheme`. */
-  const SCHEMES = { light: 'light', dark: 'dark', both: 'light dark' };
 
   /** A failure of a request, with the vault's problem where there is one. It never holds a value. */
   class FieldsError extends Error {
@@ -23,50 +28,13 @@
     }
   }
 
-  const randomName = () => {
-    const bytes = crypto.getRandomValues(new Uint8Array(12));
-    return `strongroom-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
-  };
-
   /** A copy without the proxies and functions of frameworks, which cannot be sent to a frame. */
   const plain = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
-
-  const makeFrame = (name, path) => {
-    const frame = document.createElement('iframe');
-    frame.name = name;
-    frame.src = new URL(path, base).href;
-    frame.referrerPolicy = 'no-referrer';
-    frame.style.border = '0';
-    return frame;
-  };
 
   const elementOf = (place) => {
     const element = typeof place === 'string' ? document.querySelector(place) : place;
     if (!(element instanceof Element)) throw new TypeError('There is no such element to mount a card field into.');
     return element;
-  };
-
-  /**
-   * The colour schemes that an element takes part in: `light`, `dark` or `both`, as the page declares
-   * them. A page that declares none is light, whatever the customer's system prefers.
-   */
-  const schemeOf = (element) => {
-    const declared = getComputedStyle(element).colorScheme ?? '';
-    if (!declared.includes('dark')) return 'light';
-    return declared.includes('light') ? 'both' : 'dark';
-  };
-
-  /** Rules without weight: any rule of the page goes before them. */
-  const addStyle = () => {
-    const sheet = new CSSStyleSheet();
-    sheet.replaceSync(`
-      :where([data-field-focus]) { outline: 2px solid Highlight; outline-offset: 1px; }
-      :where(.strongroom-error) {
-        margin: 4px 0 0; font: 13px/1.4 system-ui, sans-serif; color: #b3261e; color: light-dark(#b3261e, #ff9b93);
-      }
-      :where(.strongroom-error:empty) { display: none; }
-    `);
-    document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   };
 
   /** Puts the text of a field's error below its box. In a row of boxes it takes no place of its own. */
@@ -109,13 +77,7 @@
       this.#scheme = scheme;
       this.#settings = plain({ key, locale: locale ?? navigator.language, texts, style, placeholders });
       window.addEventListener('message', this.#receive);
-      this.#controller = makeFrame(this.#name, 'controller');
-      this.#controller.hidden = true;
-      this.#controller.style.display = 'none';
-      this.#controller.setAttribute('aria-hidden', 'true');
-      this.#controller.tabIndex = -1;
-      this.#controller.addEventListener('load', () => this.#loaded());
-      (document.body ?? document.documentElement).append(this.#controller);
+      this.#controller = addController(this.#name, base, () => this.#loaded());
       setTimeout(() => this.#isStarted || this.#emit('error', {
         error: new FieldsError({ code: 'unreachable', title: 'The frames of the vault did not load.' }),
       }), START_MS_MAX);
@@ -166,10 +128,8 @@
       }
       const element = elementOf(place);
       const scheme = this.#scheme ?? schemeOf(element);
-      const frame = makeFrame(`${this.#name}.${field}`, `field#${field}.${scheme}`);
+      const frame = makeField(`${this.#name}.${field}`, new URL(`field#${field}.${scheme}`, base), scheme);
       frame.title = this.#titles[field] ?? 'Card';
-      // A frame whose scheme is not that of its document gets an opaque ground.
-      Object.assign(frame.style, { display: 'block', width: '100%', height: '40px', colorScheme: SCHEMES[scheme] });
       this.#frames.set(field, frame);
       const error = document.createElement('p');
       error.className = 'strongroom-error';
@@ -209,7 +169,7 @@
       return new Promise((resolve, reject) => {
         this.#requestCount += 1;
         this.#requests.set(this.#requestCount, { resolve, reject });
-        this.#post('submit', { id: this.#requestCount, kind, options: plain(options) });
+        this.#post('submit', { id: this.#requestCount, kind, options: plain(options), order: [...this.#frames.keys()] });
       });
     }
 
@@ -277,7 +237,7 @@
     Object.defineProperty(target, 'Strongroom', { value: Object.freeze({ fields: (options) => new Fields(options) }) });
   };
   if (!window.Strongroom) {
-    addStyle();
+    addStyle(ERRORS);
     publish(window);
   }
 })();

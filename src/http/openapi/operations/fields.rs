@@ -1,5 +1,6 @@
 //! Hosted card fields.
 
+use crate::bounds::ELEMENTS_HOSTS_MAX;
 use crate::http::Schema;
 use crate::http::openapi::{Description, Tag};
 
@@ -7,6 +8,12 @@ pub(super) fn operations() -> Vec<Description> {
     let allowed = Schema::object()
         .has("allowed", Schema::flag())
         .has("tenant_id", Schema::uuid().about("The frames send values to this tenant alone."))
+        .may_have(
+            "elements_hosts",
+            Schema::list(Schema::text()).up_to_items(ELEMENTS_HOSTS_MAX).about(
+                "The origins of `pages.elements_hosts`: frames of Elements may send values to them.",
+            ),
+        )
         .may_have(
             "public_key_pem",
             Schema::text().about("The public half of the key of `key_id`, if the tenant has it."),
