@@ -54,6 +54,24 @@ const checkRequests = async (h) => {
   await h.closePage(page);
 };
 
+/** The vault repeats an answer whole to whoever names the idempotency key of its request. */
+const checkRepeatedAnswer = async (h) => {
+  const { page, shop, key } = await openTagged(h, PARTS);
+  await typeParts(page, { ...CARD, cvc: '731' });
+  const create = `bt.tokens.create({ type: 'card', data: ${DATA} }, { idempotencyKey: 'chosen-by-the-page' })`;
+  const token = succeeds(await attempt(h, page, create));
+  assert.equal(succeeds(await attempt(h, page, create)).id, token.id, 'a repetition makes no second token');
+  const again = await page.evaluate(async (url, apiKey) => {
+    const headers = { 'BT-API-KEY': apiKey, 'BT-IDEMPOTENCY-KEY': 'chosen-by-the-page', 'Content-Type': 'application/json' };
+    const answer = await fetch(`${url}/tokens`, { method: 'POST', headers, body: '{"type":"token","data":"x"}' });
+    return answer.json();
+  }, h.vault.url, key);
+  assert.notEqual(again.id, token.id, 'the page names another key than the frames sent');
+  assert.equal('card' in again, false);
+  await checkNoLeak(h, page, shop, [CARD.number, '731']);
+  await h.closePage(page);
+};
+
 const FORGED = [
   { strongroom: 'collect', ask: 1 }, { strongroom: 'values', ask: 1, field: 'e1', values: {} }, { strongroom: 'watch' }, { strongroom: 'fill', texts: { number: '1' } },
   { strongroom: 'admit', table: {}, texts: {}, style: [], options: {} }, { strongroom: 'update', options: {} }, { strongroom: 'validate' }, { strongroom: 'copied', text: 'x' },
@@ -198,6 +216,7 @@ const checkLedAway = async (h) => {
 
 export const run = async (h) => {
   await h.step('requests that would leak', () => checkRequests(h));
+  await h.step('an answer that is repeated', () => checkRepeatedAnswer(h));
   await h.step('forged messages', () => checkForged(h));
   await h.step('keystrokes cannot be counted', () => checkKeystrokes(h));
   await h.step('a half-typed number', () => checkHalfTyped(h));
