@@ -309,7 +309,8 @@ async fn advance(vault: &Vault, clock_control: ClockControl, seconds: u64) -> An
     Ok(json!({"now": now, "removed": removed}).to_string().into_bytes())
 }
 
-fn sentences(error: &Error) -> Vec<String> {
+/// The reasons of a refusal, for people.
+pub fn sentences(error: &Error) -> Vec<String> {
     match error {
         Error::Busy => vec![String::from("The vault is busy; try again shortly.")],
         Error::Conflict(why)
