@@ -20,7 +20,7 @@ use argh::{EarlyExit, FromArgs as _};
 use crate::app::originated_by_process;
 use crate::domain::origin::Origin;
 use crate::lock::Lock;
-use arguments::{Prepared, asks_for_json, prepare, refused};
+use arguments::{Prepared, asks_for_json, help_of, prepare, refused};
 use command::Run as _;
 use commands::Strongroom;
 use support::{Exit, Failure, Result, complain, end_if_not_caught, process_user, say};
@@ -47,6 +47,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     match run(&arguments) {
         Ok(exit) => exit.code(),
         Err(failure) => {
+            let failure = with_next_step(failure, &arguments);
             if asks_for_json(&arguments) {
                 complain(&failure.to_json().to_string());
             } else {
@@ -54,6 +55,22 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             }
             failure.exit.code()
         }
+    }
+}
+
+/// Adds the next step of a failure that names none, where it follows from the exit code alone. A
+/// test of the sources lets only failures with these codes leave it out.
+fn with_next_step(failure: Failure, arguments: &[String]) -> Failure {
+    match failure.exit {
+        _ if failure.has_next_step() => failure,
+        Exit::Usage => failure.try_this(help_of(arguments)),
+        Exit::Software => failure.try_this("report this text; it is a bug of this program"),
+        Exit::Config
+        | Exit::Data
+        | Exit::Permission
+        | Exit::Storage
+        | Exit::Success
+        | Exit::Unavailable => failure,
     }
 }
 

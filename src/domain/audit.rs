@@ -240,6 +240,11 @@ impl Entity {
         Self::new(kind, Uuid::nil())
     }
 
+    /// A key, named by its owner and its number: `server key 2`. The id is the tenant's, or none.
+    pub fn numbered_key(kind: EntityKind, id: Uuid, owner: &str, number: u32) -> Self {
+        Self { kind, id, name: Some(format!("{owner} key {number}").into()) }
+    }
+
     pub fn token(token: &Token) -> Self {
         let name = token.name.as_ref().map(|name| Box::from(name.as_str()));
         Self { kind: EntityKind::Token, id: token.id.uuid(), name }

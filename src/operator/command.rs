@@ -21,7 +21,7 @@ macro_rules! commands {
     (|$vault:ident, $clock:ident| $(
         $(#[$doc:meta])*
         $name:ident $({ $($member:ident: $type:ty),+ })? $(($rows:ident: $rows_type:ty))?
-        $([$act:ident $what:literal])? => $work:expr;
+        $([$act:ident $what:literal $(of $subject:ident)?])? => $work:expr;
     )+) => {
         /// A command of the operator; on the socket it is one line of JSON.
         #[derive(Serialize, Deserialize)]
@@ -31,10 +31,13 @@ macro_rules! commands {
         }
 
         impl Command {
-            /// The entry of a command that writes none itself: the act, and its name for people.
-            fn entry(&self) -> Option<(Act, &'static str)> {
+            /// The entry of a command that writes none itself: the act, the command's name for
+            /// people, and the id of the record that it is about.
+            fn entry(&self) -> Option<(Act, Entity)> {
                 match self {
-                    $(Self::$name { .. } => [$((Act::$act, $what))?].first().copied(),)+
+                    $(Self::$name { $($($subject,)?)? .. } => {
+                        None$(.or_else(|| Some((Act::$act, command_entity($what, &[$($subject)?])))))?
+                    })+
                 }
             }
 
@@ -60,7 +63,8 @@ commands! { |vault, clock|
     /// Deletes an application with its keys.
     ApplicationDelete { tenant: String, application: String } =>
         lifecycle::delete_application(vault, &tenant, &application).await;
-    ApplicationList { tenant: String } [Read "application list"] => access::list_applications(vault, &tenant);
+    ApplicationList { tenant: String } [Read "application list" of tenant] =>
+        access::list_applications(vault, &tenant);
     /// `change` has members of the body of `PUT /applications/{id}`; those that are absent stay.
     ApplicationSet { tenant: String, application: String, change: Map<String, Value> } =>
         lifecycle::set_application(vault, &tenant, &application, &change).await;
@@ -85,8 +89,7 @@ commands! { |vault, clock|
     Erase { tenant: String, fingerprint: Option<String>, metadata: BTreeMap<String, String> } =>
         lifecycle::erase_person(vault, &tenant, fingerprint, metadata).await;
     /// Finds the records that `Erase` would delete.
-    EraseFind { tenant: String, fingerprint: Option<String>, metadata: BTreeMap<String, String> }
-    [Read "erase find"] =>
+    EraseFind { tenant: String, fingerprint: Option<String>, metadata: BTreeMap<String, String> } =>
         lifecycle::find_person(vault, &tenant, fingerprint, metadata).await;
     /// Writes a tenant to a new file, sealed to the public keys of the recipients. The path is
     /// absolute.
@@ -95,11 +98,11 @@ commands! { |vault, clock|
     /// Checks or writes a page of an import.
     Import(rows: ImportRows) => transfer::import(vault, rows).await;
     /// Requests the state of an import. `again` forgets one that is finished.
-    ImportBegin { tenant: String, import: String, again: bool } [Update "import begin"] =>
+    ImportBegin { tenant: String, import: String, again: bool } [Update "import begin" of tenant] =>
         transfer::begin(vault, &tenant, &import, again).await;
     /// Asks if an import that is finished was one of these rows: their number and their digest.
     ImportCompare { tenant: String, import: String, rows: u64, digest: String }
-    [Read "import compare"] =>
+    [Read "import compare" of tenant] =>
         transfer::compare(vault, &tenant, &import, rows, &digest);
     KeyCreate { tenant: String, application: String } =>
         access::create_key(vault, &tenant, &application).await;
@@ -152,11 +155,11 @@ commands! { |vault, clock|
     VaultKeyWait { scope: String } =>
         progress::wait_for_rotation(vault, &KeyScope::parse(&scope)?).await;
     /// Lists the events that wait for a webhook.
-    WebhookEvents { tenant: String, webhook: String } [Read "webhook events"] =>
+    WebhookEvents { tenant: String, webhook: String } [Read "webhook events" of webhook] =>
         webhooks::events(vault, &tenant, &webhook).await;
-    WebhookList { tenant: String } [Read "webhook list"] => webhooks::list(vault, &tenant);
+    WebhookList { tenant: String } [Read "webhook list" of tenant] => webhooks::list(vault, &tenant);
     /// Makes the events that wait for a webhook due now.
-    WebhookRetry { tenant: String, webhook: String } [Update "webhook retry"] =>
+    WebhookRetry { tenant: String, webhook: String } [Update "webhook retry" of webhook] =>
         webhooks::retry(vault, &tenant, &webhook).await;
     /// Replaces the key that signs webhooks.
     WebhookRotateKey => webhooks::rotate_key(vault).await;
@@ -241,10 +244,8 @@ impl Command {
     pub async fn run(self, vault: &Vault, clock_control: ClockControl) -> CommandAnswer {
         let entry = self.entry();
         let mut done = self.carry_out(vault, clock_control).await;
-        if let (Ok(_), Some((act, name))) = (&done, entry) {
+        if let (Ok(_), Some((act, entity))) = (&done, entry) {
             // The answer is shown only if it has its entry.
-            let mut entity = Entity::of_server(EntityKind::Vault);
-            entity.name = Some(Box::from(name));
             if let Err(error) = vault.audit().write_operator_entry(act, entity).await {
                 done = Err(error.into());
             }
@@ -264,6 +265,14 @@ impl Command {
             Err(CommandRefusal::Sentences(sentences)) => CommandAnswer::Refused(sentences),
         }
     }
+}
+
+/// `about` is the id of a tenant or a webhook. A command with another text is refused.
+fn command_entity(name: &str, about: &[&String]) -> Entity {
+    let about = about.first().and_then(|id| Uuid::parse_str(id).ok());
+    let mut entity = Entity::new(EntityKind::Vault, about.unwrap_or_default());
+    entity.name = Some(Box::from(name));
+    entity
 }
 
 /// The answer to a command that was carried out but whose result is not JSON. An empty result would
@@ -300,7 +309,8 @@ async fn advance(vault: &Vault, clock_control: ClockControl, seconds: u64) -> An
     Ok(json!({"now": now, "removed": removed}).to_string().into_bytes())
 }
 
-fn sentences(error: &Error) -> Vec<String> {
+/// The reasons of a refusal, for people.
+pub fn sentences(error: &Error) -> Vec<String> {
     match error {
         Error::Busy => vec![String::from("The vault is busy; try again shortly.")],
         Error::Conflict(why)

@@ -73,9 +73,10 @@ pub(super) async fn find_person(
     metadata: BTreeMap<String, String>,
 ) -> Answer {
     let (tenant, criterion) = (tenant_id(tenant)?, criterion(fingerprint, metadata)?);
-    let hash = Erasure::of(vault).hash(tenant, &criterion)?;
     let MatchingRecords { tokens, intents, sessions, .. } =
         Erasure::of(vault).find(tenant, &criterion).await?;
+    // The ids are shown only if the search has its entry.
+    let hash = Erasure::of(vault).note_search(tenant, &criterion).await?;
     let count = tokens.len().saturating_add(intents.len()).saturating_add(sessions.len());
     let found = json!({
         "criterion": criterion.kind(),

@@ -21,7 +21,7 @@ mod webhooks;
 
 pub use audit::render_report;
 pub use client::{CommandExchange, ask};
-pub use command::{ClockControl, Command, CommandAnswer};
+pub use command::{ClockControl, Command, CommandAnswer, sentences};
 pub use compliance_report::{
     CheckedThing, ClockFacts, ComplianceReportSettings, KnownSettings, TlsFacts,
 };

@@ -51,12 +51,32 @@ pub fn put_master_check(change: Change, check: &[u8]) -> Change {
 
 /// The newest backup's place in the history, without its digest.
 pub fn backup_moment(snapshot: &Snapshot) -> Result<Option<Moment>, StorageFailure> {
-    let value = snapshot.value(Table::Meta, keys::BACKUP_MOMENT)?;
+    moment(snapshot, keys::BACKUP_MOMENT)
+}
+
+/// The end of the archive when a restore read it: the operator knows that the restored vault lacks
+/// the changes up to there.
+pub fn archive_seen(snapshot: &Snapshot) -> Result<Option<Moment>, StorageFailure> {
+    moment(snapshot, keys::ARCHIVE_SEEN)
+}
+
+fn moment(snapshot: &Snapshot, row: &[u8]) -> Result<Option<Moment>, StorageFailure> {
+    let value = snapshot.value(Table::Meta, row)?;
     Ok(value.and_then(|value| {
         let (timeline, sequence) = value.split_first_chunk()?;
         let sequence = u64::from_be_bytes(sequence.try_into().ok()?);
         Some(Moment { timeline: *timeline, sequence, ..Moment::default() })
     }))
+}
+
+fn moment_value(timeline: &[u8; 16], sequence: u64) -> Vec<u8> {
+    [timeline.as_slice(), &sequence.to_be_bytes()].concat()
+}
+
+#[must_use]
+pub fn put_archive_seen(timeline: &[u8; 16], sequence: u64) -> Change {
+    let value = moment_value(timeline, sequence);
+    Change::new().put(Table::Meta, keys::ARCHIVE_SEEN.to_vec(), value)
 }
 
 /// The time of that backup.
@@ -68,7 +88,7 @@ pub fn backup_time(snapshot: &Snapshot) -> Result<Option<Timestamp>, StorageFail
 
 #[must_use]
 pub fn put_backup_moment(moment: Moment, at: Timestamp) -> Change {
-    let value = [moment.timeline.as_slice(), &moment.sequence.to_be_bytes()].concat();
+    let value = moment_value(&moment.timeline, moment.sequence);
     Change::new().put(Table::Meta, keys::BACKUP_MOMENT.to_vec(), value).put(
         Table::Meta,
         keys::BACKUP_TIME.to_vec(),

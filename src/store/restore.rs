@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::bounds::DATABASE_LOAD_BYTES;
 use crate::domain::time::Timestamp;
 use crate::store::alarm::Alarm;
-use crate::store::archive::chain::ArchiveProblem;
+use crate::store::archive::chain::{ArchiveDirectory, ArchiveProblem};
 use crate::store::archive::replay::{Reached, Replay, Walk, WalkFailure};
 use crate::store::backup::format::InvalidBackup;
 use crate::store::backup::manifest::Manifest;
@@ -103,10 +103,11 @@ impl Store {
                 check_time(backup.manifest(), archive.until)?;
             }
             load(database, &mut backup)?;
-            let mut last = moment;
+            let (mut last, mut mark) = (moment, mark);
             if let Some(archive) = archive {
                 let replayed = replay(database, backup.manifest(), archive)?;
                 last = Some(replayed.moment);
+                mark = mark.and(seen(archive.directory, &replayed.moment.timeline));
                 reached = Some(replayed);
             }
             opening::write(database, mark)?;
@@ -119,6 +120,13 @@ impl Store {
         })?;
         Ok(Restored { manifest: backup.manifest().clone(), reached, contents })
     }
+}
+
+/// Notes the end of the archive. Without the note, all later changes count as unknown.
+fn seen(archive: &Path, timeline: &[u8; 16]) -> Change {
+    let listed = ArchiveDirectory::list(archive).ok();
+    let last = listed.and_then(|listed| listed.last_of(timeline));
+    last.map(|piece| meta::put_archive_seen(timeline, piece.last)).unwrap_or_default()
 }
 
 impl Database {

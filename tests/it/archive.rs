@@ -405,3 +405,38 @@ fn a_copy_that_was_put_back_leaves_the_archive_until_a_new_timeline_begins() {
     archived.serve_restored();
     assert!(before.iter().chain(&kept).chain([&after]).all(|id| archived.has(id)));
 }
+
+#[test]
+fn a_restored_copy_does_not_write_into_the_archive_of_a_vault_that_went_on() {
+    needs_data_file!("the archive copies its log");
+    let mut archived = Archived::start();
+    let lost = tokens(&archived, 3);
+    archived.settle();
+    assert_eq!(archived.vault.stop(), Some(0));
+    // The backup alone, without the changes that the archive has after it.
+    let restored = archived.vault.directory().join("restored");
+    run(&["restore", text(&archived.backup), "--data", text(&restored)]).with_code(0);
+    let pieces = archived.pieces();
+    archived.serve_restored();
+    let kept = archived.token("of the copy");
+    let status = archived.status();
+    assert_eq!((&status["status"], &status["archive"]["state"]), (&json!("ready"), &json!("copy")));
+    assert!(status["checks"]["archive"].as_str().unwrap().contains("new-timeline"), "{status}");
+    assert!(on_socket(&archived.vault, "/metrics").1.contains("strongroom_archive_departed 1\n"));
+    assert_eq!(archived.vault.stop(), Some(0));
+    archived.vault.restart_as_service();
+    assert_eq!(archived.status()["archive"]["state"], "copy");
+    assert_eq!(archived.vault.stop(), Some(0));
+    assert_eq!(archived.pieces(), pieces, "it does not archive");
+    // The archive is whole for the vault that it belongs to.
+    let key = archived.key();
+    archived.restore(&[&key], &[]).with_code(0);
+    // The operator lets the restored vault take its place.
+    let config = archived.vault.config();
+    run(&["new-timeline", "--config", text(&config)]).with_code(0);
+    archived.vault.restart_as_service();
+    archived.settle();
+    assert_eq!(archived.status()["archive"]["state"], "working");
+    assert!(archived.pieces().len() > pieces.len());
+    assert!(archived.has(&kept) && !lost.iter().any(|id| archived.has(id)));
+}

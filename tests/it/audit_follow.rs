@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::archive::text;
 use crate::harness::{Authority, Ended, PATIENCE, Vault, program, wait_until};
 use crate::reverse_proxies::{find, replace};
+use crate::watch::on_socket;
 
 const RSYSLOG: &str = include_str!("../../packaging/rsyslog/strongroom-audit.conf");
 
@@ -51,7 +52,13 @@ fn a_reader_that_goes_on_from_any_printed_position_misses_nothing() {
         let id = create(&vault);
         vault.get(&format!("/tokens/{id}"), &vault.keys.private).with_status(200);
     }
+    let is_shown = || {
+        let page = on_socket(&vault, "/metrics").1;
+        page.lines().any(|it| it.starts_with("strongroom_audit_followed_age_seconds "))
+    };
+    assert!(!is_shown());
     let all = lines(&follow(&vault, &[]).with_code(0).stdout);
+    assert!(is_shown());
     assert_consecutive(&all);
     let last = all.last().unwrap();
     assert_eq!(

@@ -109,3 +109,39 @@ fn commands_that_only_show_something_have_entries_with_the_user_and_the_login() 
         assert_eq!(entry["login_uid"], json!(login), "{entry}");
     }
 }
+
+#[test]
+fn entries_of_commands_name_the_records_that_they_are_about() {
+    let vault = Vault::start();
+    let tenant = vault.tenant_id.clone();
+    vault.operator(&["application", "list", "--tenant", &tenant]).with_code(0);
+    let search = ["erase", "--tenant", &tenant, "--metadata", "person=7", "--dry-run"];
+    let found: Value = serde_json::from_str(&vault.operator(&search).with_code(0).stdout).unwrap();
+    for of in [&["--server"][..], &["--tenant", &tenant], &["--audit"]] {
+        vault.operator(&[&["key", "rotate", "--wait"], of].concat()).with_code(0);
+    }
+    vault.operator(&["key", "destroy", "--server", "--number", "1"]).with_code(0);
+    vault.operator(&["key", "destroy", "--tenant", &tenant, "--number", "1"]).with_code(0);
+    let nil = "00000000-0000-0000-0000-000000000000";
+    let of_tenant = format!("{tenant} key");
+    let entries = exported(&vault);
+    for (operation, kind, id, record) in [
+        ("read", "vault", String::from("application list"), tenant.as_str()),
+        ("read", "data_subject", found["criterion_hash"].as_str().unwrap().to_owned(), nil),
+        ("rotate", "encryption_key", String::from("server key 2"), nil),
+        ("rotate", "encryption_key", format!("{of_tenant} 2"), &tenant),
+        ("rotate", "audit_chain", String::from("audit key 2"), nil),
+        ("delete", "encryption_key", String::from("server key 1"), nil),
+        ("delete", "encryption_key", format!("{of_tenant} 1"), &tenant),
+    ] {
+        let is_it = |it: &&Value| {
+            it["operation"] == operation && it["entity_type"] == kind && it["entity_id"] == id
+        };
+        let entry = entries.iter().find(is_it);
+        let entry = entry.unwrap_or_else(|| panic!("{operation} {kind} {id}: {entries:?}"));
+        assert_eq!(entry["record_id"], record, "{entry}");
+    }
+    // The search is in the tenant's own log, as an erasure is.
+    let own = vault.logged("entity_type=data_subject");
+    assert_eq!((own.len(), &own[0]["operation"]), (1, &json!("read")), "{own:?}");
+}

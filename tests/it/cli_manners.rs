@@ -402,3 +402,14 @@ fn lists_are_tables_for_people_and_json_for_programs() {
         }
     }
 }
+
+#[test]
+fn a_wrong_option_leads_to_the_help_of_its_command() {
+    for (arguments, help) in [
+        (&["dev", "--tenant-type", "x"][..], "strongroom dev --help"),
+        (&["dev-preload", "--kind", "x", "--tokens", "1"], "strongroom dev-preload --help"),
+    ] {
+        let text = run(arguments).with_code(64).stderr;
+        assert!(text.ends_with(&format!("\n  try:   {help}\n")), "{text}");
+    }
+}

@@ -122,6 +122,7 @@ mod tenant_delete;
 mod terminal;
 mod threeds;
 mod tidy;
+mod times;
 mod tokens;
 mod types;
 mod watch;

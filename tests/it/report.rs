@@ -139,7 +139,7 @@ fn a_development_vault_is_reported_with_what_is_not_known() {
     for title in ["Settings and files", "Audit chain", "TLS"] {
         assert!(!sentences(&facts, title, "unknown").is_empty(), "{title}: {facts}");
     }
-    check_says(&facts, "Stored data", "good", "records of the data file were counted");
+    check_says(&facts, "Stored data", "good", "in the data file, all counted");
     let requirement = &chapter(&facts, "TLS")["requirements"][0];
     assert_eq!(requirement["number"], "4.2.1");
     assert!(requirement["title"].is_string());
@@ -195,7 +195,7 @@ fn keys_without_use_and_the_acts_of_the_period_are_listed() {
         &facts,
         "Activity in the period",
         "good",
-        "not of the server itself name the client's",
+        "name the client's address or the operator's user",
     );
     check_says(&facts, "Activity in the period", "good", "0 attempts were refused");
     let before = ["report", "--json", "--from", "2020-01-01", "--to", "2020-02-01"];

@@ -119,7 +119,9 @@ impl Audit<'_> {
             let chain = Entity::of_server(EntityKind::AuditChain);
             self.write_operator_entry(Act::Export, chain).await?;
         }
-        self.vault.operator_walks.run(|| follow_rows(self, after)).await?
+        let page = self.vault.operator_walks.run(|| follow_rows(self, after)).await??;
+        self.vault.audit_watch.note_followed(self.vault.now());
+        Ok(page)
     }
 }
 

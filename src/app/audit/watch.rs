@@ -27,6 +27,8 @@ pub enum AuditFinding {
 pub(in crate::app) struct ChainWatch {
     /// The last time at which the chain was signed to its end.
     signed: Lock<Moment>,
+    /// The last time at which `audit follow` asked this process for entries, if it did.
+    followed: Lock<Option<Timestamp>>,
     pub(super) tail_is_known: AtomicBool,
     /// The first finding; later ones are dropped.
     finding: OnceLock<AuditFinding>,
@@ -45,6 +47,7 @@ impl ChainWatch {
     pub(in crate::app) fn new(now: Timestamp) -> Self {
         Self {
             signed: Lock::new(Moment { monotonic: Instant::now(), at: now }),
+            followed: Lock::new(None),
             tail_is_known: AtomicBool::new(false),
             finding: OnceLock::new(),
             is_told: AtomicBool::new(false),
@@ -61,6 +64,14 @@ impl ChainWatch {
     pub(in crate::app) fn since_signed(&self, now: Timestamp) -> Duration {
         let signed = *self.signed.lock();
         now.since(signed.at).max(signed.monotonic.elapsed())
+    }
+
+    pub(super) fn note_followed(&self, at: Timestamp) {
+        *self.followed.lock() = Some(at);
+    }
+
+    pub(in crate::app) fn followed(&self) -> Option<Timestamp> {
+        *self.followed.lock()
     }
 
     pub(in crate::app) fn find(&self, finding: AuditFinding) {

@@ -58,12 +58,6 @@ struct Erased {
 }
 
 impl Erasure<'_> {
-    /// Stands for the criterion in the audit chain and in receipts. The hash is keyed.
-    pub fn hash(self, tenant: TenantId, criterion: &Criterion) -> Result<String, Error> {
-        let (_, keys) = self.vault.access().tenant_with_keys(&self.vault.snapshot()?, tenant)?;
-        Ok(hash(&keys, criterion))
-    }
-
     /// Returns the signed receipt.
     pub async fn erase(
         self,
@@ -103,7 +97,7 @@ impl Erasure<'_> {
         id: Uuid,
         erased: &mut Erased,
     ) -> Result<Option<SignedErasure>, Error> {
-        let (at, hash) = self.write_entry(tenant, criterion, id).await?;
+        let (at, hash) = self.write_entry(tenant, criterion, Act::Erase, id).await?;
         let late = self.find_again(tenant, criterion, &erased.cards).await?;
         if late.count() > 0 {
             self.delete_all(tenant, criterion, late, erased).await?;
@@ -206,10 +200,21 @@ impl Erasure<'_> {
         self.vault.audit().acts(tenant, &[deleted])
     }
 
+    /// Writes the audit entry of a search that deletes nothing. Returns the hash of the criterion.
+    pub async fn note_search(
+        self,
+        tenant: TenantId,
+        criterion: &Criterion,
+    ) -> Result<String, Error> {
+        let (_, hash) = self.write_entry(tenant, criterion, Act::Read, Uuid::nil()).await?;
+        Ok(hash)
+    }
+
     async fn write_entry(
         self,
         tenant: TenantId,
         criterion: &Criterion,
+        act: Act,
         id: Uuid,
     ) -> Result<(Timestamp, String), Error> {
         self.vault
@@ -220,7 +225,7 @@ impl Erasure<'_> {
                 let name = Some(Box::from(hash.as_str()));
                 let person = Entity { kind: EntityKind::DataSubject, id, name };
                 let audit = self.vault.audit();
-                let entry = audit.entry(tenant, Actor::Operator, Act::Erase, person, now);
+                let entry = audit.entry(tenant, Actor::Operator, act, person, now);
                 Ok((entry, (now, hash)))
             })
             .await

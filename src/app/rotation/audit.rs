@@ -4,6 +4,8 @@
 //! That key can be destroyed when their retention is over. The old signing key signs the end of the
 //! chain and the new public key, and is destroyed in the same change.
 
+use uuid::Uuid;
+
 use crate::app::KeyRotation;
 use crate::app::audit::watch::AuditFinding;
 use crate::app::commit::commit_loop::Priority;
@@ -71,7 +73,7 @@ impl KeyRotation<'_> {
         let place = tables::keys(&SystemKeys::SCOPE, KeyPurpose::Sign.code(), old);
         let made_at = KeyFacts::of(snapshot, &place)?.made_at;
         let destroyed = KeyFacts { made_at, destroyed_at: Some(now) }.put(&place);
-        let chain = Entity::of_server(EntityKind::AuditChain);
+        let chain = chain_key(number);
         let change = keys
             .and(signed)
             .and(handover)
@@ -117,7 +119,7 @@ impl KeyRotation<'_> {
                 }
                 let made_at = KeyFacts::of(snapshot, &place)?.made_at;
                 let facts = KeyFacts { made_at, destroyed_at: Some(now) };
-                let chain = Entity::of_server(EntityKind::AuditChain);
+                let chain = chain_key(number);
                 let change = Change::new()
                     .expect_present(Table::Keys, place.clone())
                     .and(facts.put(&place))
@@ -130,6 +132,10 @@ impl KeyRotation<'_> {
         // The log still has the key.
         Ok(self.vault.store.forget().await?)
     }
+}
+
+fn chain_key(number: u32) -> Entity {
+    Entity::numbered_key(EntityKind::AuditChain, Uuid::nil(), "audit", number)
 }
 
 /// Counts the rows of the chain by the number of the key that sealed them.

@@ -59,9 +59,8 @@ impl KeyRotation<'_> {
                         .and(facts.put(&place))
                         .delete(Table::Keys, place);
                 }
-                let entry =
-                    self.vault.audit().server_entry(Actor::Operator, Act::Delete, keys_of(&scope));
-                Ok((change.and(entry), ()))
+                let (audit, keys) = (self.vault.audit(), keys_of(&scope, number));
+                Ok((change.and(audit.server_entry(Actor::Operator, Act::Delete, keys)), ()))
             })
             .await?;
         if scope == SystemKeys::SCOPE {

@@ -105,7 +105,7 @@ impl KeyRotation<'_> {
                     .and(self.vault.audit().server_entry(
                         Actor::Operator,
                         Act::Rotate,
-                        keys_of(scope),
+                        keys_of(scope, number),
                     ));
                 Ok((change, number))
             })
@@ -238,7 +238,10 @@ fn newest_number(
     of_purposes.map(|(_, number)| number).max().ok_or(Error::Internal(Fault::Dangling))
 }
 
-/// The audit entity for the keys of a tenant or of the server.
-fn keys_of(scope: &[u8; 16]) -> Entity {
-    Entity::new(EntityKind::EncryptionKey, Uuid::from_bytes(*scope))
+/// The audit entity for the keys of this number, of a tenant or of the server.
+fn keys_of(scope: &[u8; 16], number: u32) -> Entity {
+    let id = Uuid::from_bytes(*scope);
+    let tenant = id.to_string();
+    let owner = if *scope == SystemKeys::SCOPE { "server" } else { tenant.as_str() };
+    Entity::numbered_key(EntityKind::EncryptionKey, id, owner, number)
 }

@@ -140,7 +140,8 @@ fn a_fingerprint_finds_tokens_and_intents_of_its_own_tenant_alone() {
         assert_eq!(signed.receipt.tokens.len(), 1);
         assert_eq!(signed.receipt.token_intents.len(), 1);
         assert!(!encode_erasure(&signed).unwrap().contains(&print), "it confirms the number");
-        assert_eq!(signed.receipt.hash, Erasure::of(&app).hash(tenant, &criterion).unwrap());
+        let searched = Erasure::of(&app).note_search(tenant, &criterion).await.unwrap();
+        assert_eq!(signed.receipt.hash, searched);
     });
     let report = assert_clean(&app);
     assert_eq!((report.tokens, report.token_intents), (1, 0));

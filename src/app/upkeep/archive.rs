@@ -325,6 +325,9 @@ impl Archiver {
             return Err(self.depart(vault, Departure::Forked));
         }
         let last = directory.last_of(&lineage.timeline).map(|piece| piece.last);
+        if last.is_none() {
+            self.refuse_copy(vault, &directory)?;
+        }
         // A copy of this vault may have archived, or another file system may be mounted there now.
         if self.tail.is_none() || last != self.archived {
             self.tail = None;
@@ -333,6 +336,28 @@ impl Archiver {
         // Only a look that saw the whole directory shows that the mark is gone.
         vault.archive.has_unreadable_mark.store(false, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Before the first piece of a restored vault: the vault that it was restored from may still
+    /// run, and this one must not write into its archive. A restore with the archive has noted
+    /// which batches it left out, and a mark says that the old timeline has ended.
+    fn refuse_copy(
+        &self,
+        vault: &Vault,
+        directory: &ArchiveDirectory,
+    ) -> Result<(), ArchiveFailure> {
+        let origin = self.source.origin();
+        let Some(newest) = directory.last_of(&origin.timeline) else { return Ok(()) };
+        let snapshot = vault.snapshot().map_err(|_error| ArchiveFailure::Log)?;
+        let seen = meta::archive_seen(&snapshot).map_err(|_failure| ArchiveFailure::Log)?;
+        let seen = seen.filter(|seen| seen.timeline == origin.timeline);
+        let known = seen.map_or(origin.sequence, |seen| seen.sequence.max(origin.sequence));
+        let mut old = self.source.lineage();
+        old.timeline = origin.timeline;
+        if newest.last <= known || ArchiveDirectory::has_mark(&self.directory, old) {
+            return Ok(());
+        }
+        Err(ArchiveFailure::Copy)
     }
 
     /// Records that the archive continues another history.

@@ -12,6 +12,13 @@ words! {
         /// A sentence for the readiness probe; `None` if nothing is wrong.
         warning -> Option<&'static str>
     {
+        /// The archive has changes that the vault lacks since it was restored.
+        Copy = "copy", Some(
+            "This vault was restored from a backup, and the archive has later changes: the vault \
+             that it is a copy of may still run. Nothing is archived. Remove [archive] from the \
+             settings of a copy; a vault that takes the other's place needs strongroom \
+             new-timeline."
+        );
         /// Another vault has ended this vault's timeline.
         Ended = "ended", Some(
             "Another vault was promoted in place of this one: changes are refused. Stop it, or \
@@ -73,6 +80,7 @@ impl ArchiveState {
 
     pub(super) fn after(failure: &ArchiveFailure) -> Self {
         match failure {
+            ArchiveFailure::Copy => Self::Copy,
             ArchiveFailure::Ended => Self::Ended,
             ArchiveFailure::Forked => Self::Forked,
             ArchiveFailure::Gone | ArchiveFailure::Log => Self::LogFailing,
@@ -96,6 +104,6 @@ impl ArchiveState {
 
     /// True if only a new timeline ends the state.
     pub(in crate::app) const fn is_departed(self) -> bool {
-        matches!(self, Self::Ended | Self::Forked)
+        matches!(self, Self::Copy | Self::Ended | Self::Forked)
     }
 }

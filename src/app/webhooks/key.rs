@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use uuid::Uuid;
+
 use crate::app::Webhooks;
 use crate::app::blocking::run_blocking;
 use crate::app::commit::commit_loop::Priority;
@@ -90,7 +92,8 @@ impl Webhooks<'_> {
                     let gone = KeyFacts { made_at, destroyed_at: Some(now) };
                     change = change.and(gone.put(&place)).delete(Table::Keys, place);
                 }
-                let entity = Entity::of_server(EntityKind::EncryptionKey);
+                let (kind, id) = (EntityKind::EncryptionKey, Uuid::nil());
+                let entity = Entity::numbered_key(kind, id, "webhook", number);
                 Ok((change.and(self.vault.audit().server_entry(actor, act, entity)), ()))
             })
             .await?;

@@ -88,16 +88,20 @@ pub fn refused(output: &str, arguments: &[String]) -> Failure {
         let option = option.rsplit_once('\'')?.1;
         Some(format!("{option}: {}", rest.rsplit_once("': ")?.1))
     });
-    let command = arguments.iter().take_while(|it| !it.starts_with('-'));
-    let mut path = CommandLine::new();
-    for word in command {
-        if !path.is_group() || path.descend(word).is_err() {
+    Failure::new(Exit::Usage, "the command line is wrong")
+        .why(value.as_deref().unwrap_or(why))
+        .try_this(help_of(arguments))
+}
+
+/// The command that prints the help of the command of these arguments.
+pub fn help_of(arguments: &[String]) -> String {
+    let mut line = CommandLine::new();
+    for word in arguments.iter().take_while(|it| !it.starts_with('-')) {
+        if !line.has_command(word) || line.descend(word).is_err() {
             break;
         }
     }
-    Failure::new(Exit::Usage, "the command line is wrong")
-        .why(value.as_deref().unwrap_or(why))
-        .try_this(format!("{} --help", path.name()))
+    format!("{} --help", line.name())
 }
 
 /// The part of the command line that was read, and the command that it names so far.

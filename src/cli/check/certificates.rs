@@ -8,6 +8,7 @@ use crate::cli::check::files::file;
 use crate::cli::check::findings::{Findings, SettingPath};
 use crate::cli::check::user::owner_and_mode;
 use crate::config::Config;
+use crate::domain::counted::counted;
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::time::Timestamp;
 use crate::report::moment;
@@ -191,7 +192,7 @@ pub(super) fn authorities(
         return;
     }
     match read(place.path) {
-        Ok(count) => findings.ok(place, format!("{count} authorities")),
+        Ok(count) => findings.ok(place, counted(count, "authority", "authorities")),
         Err(problem) => problem_of(findings, place, &problem),
     }
 }

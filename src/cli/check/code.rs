@@ -3,6 +3,7 @@
 use crate::cli::check::findings::{Findings, SettingPath};
 use crate::code::{LOCK_FILE, Packages};
 use crate::config::Config;
+use crate::domain::counted::counted;
 
 /// Compares every file of the packages with its hash.
 pub(super) fn check(findings: &mut Findings, config: &Config) {
@@ -13,7 +14,10 @@ pub(super) fn check(findings: &mut Findings, config: &Config) {
         Ok(packages) => {
             findings.ok(
                 place,
-                format!("{} files have the hashes of {LOCK_FILE}", packages.file_count()),
+                format!(
+                    "as {LOCK_FILE} has their hashes: {}",
+                    counted(packages.file_count(), "file", "files")
+                ),
             );
         }
         Err(problem) => {

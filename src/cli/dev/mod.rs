@@ -382,9 +382,13 @@ fn access(kind: ApplicationKind) -> Access {
     }
 }
 
+fn damaged_keys() -> Failure {
+    Failure::new(Exit::Data, "the keys of this directory are damaged")
+        .try_this("delete the directory of this development vault, and start it again")
+}
+
 fn id_of(tenant: &DevTenant) -> Result<TenantId> {
-    TenantId::parse(&tenant.tenant_id)
-        .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))
+    TenantId::parse(&tenant.tenant_id).ok_or_else(damaged_keys)
 }
 
 fn set_quotas(vault: &Vault, tenant: &DevTenant, quotas: Vec<(String, String)>) -> Result<()> {

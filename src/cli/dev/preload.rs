@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 use crate::app::{TokenDraft, Vault, Write, WriteOutcome};
 use crate::bounds::BATCH_CHANGES_MAX;
 use crate::cli::command::command;
-use crate::cli::dev::{master_key_path, read_tenant};
-use crate::cli::support::{Exit, Failure, Result, VaultHome, as_member, open_vault, refused, say};
+use crate::cli::dev::{damaged_keys, master_key_path, read_tenant};
+use crate::cli::support::{
+    Exit, Failure, Result, VaultHome, as_member, no_resource, open_vault, refused, say,
+};
 use crate::clock::Clock;
 use crate::config::MasterKeySource;
 use crate::domain::key_text::KeyText;
@@ -51,8 +53,7 @@ fn preload(command: &DevPreloadCommand) -> Result<()> {
     let home = VaultHome::without_settings(&command.data);
     let vault = Arc::new(open_vault::open(&home, &master, Clock::new())?);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_time().build();
-    let runtime =
-        runtime.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))?;
+    let runtime = runtime.map_err(|error| no_resource("start", &error))?;
     let filled = as_member(&vault, || {
         let filled = runtime.block_on(fill(&vault, &tenant.keys.private, command.tokens, value));
         let filled = filled
@@ -135,8 +136,7 @@ fn card_number(number: u64) -> String {
 
 /// Creates a token under an idempotency key, as clients do.
 async fn create(vault: &Vault, key: &str, value: Sample, number: u64) -> Result<String> {
-    let key = KeyText::parse(key)
-        .ok_or_else(|| Failure::new(Exit::Data, "the keys of this directory are damaged"))?;
+    let key = KeyText::parse(key).ok_or_else(damaged_keys)?;
     let caller = vault.access().authenticate(&key)?;
     let key = format!("preload {number}");
     let guard = vault.idempotency().begin(&caller, "POST", "/tokens", &key).await?;

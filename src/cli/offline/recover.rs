@@ -100,7 +100,8 @@ fn refuse_other_set(files: &[PathBuf], shares: &[Share]) -> Result<()> {
     sets.sort();
     sets.dedup();
     let given = sets.iter().map(|set| format!("shares {} of set {set}", of(set)));
-    Err(unreadable(InvalidShare::OtherSet)
+    Err(Failure::new(Exit::Data, "these shares do not give a key")
+        .why(InvalidShare::OtherSet)
         .file(file)
         .line("set", share.set())
         .line("given", given.collect::<Vec<_>>().join("; "))
@@ -112,7 +113,9 @@ fn combine(shares: &[Share], check: &KeyCheck) -> Result<(Secret<String>, &'stat
     let text = MasterKey::combine(shares).map_err(unreadable)?;
     let bytes = Secret::new(text.expose().as_bytes().to_vec());
     let key = MasterKey::parse(&bytes).map_err(|invalid| {
-        Failure::new(Exit::Data, "these shares do not give a key").why(invalid)
+        Failure::new(Exit::Data, "these shares do not give a key")
+            .why(invalid)
+            .try_this("compare each share with its paper or file, or use other shares of the set")
     })?;
     let set = shares.first().ok_or_else(|| unreadable(InvalidShare::TooFew(1)))?.set_bytes();
     let checked = check.verify(key, set)?;

@@ -18,9 +18,9 @@ use crate::cli::offline::restore::{check_origin, explain_restore, refuse_occupie
 use crate::cli::serve::watch::{self, Process};
 use crate::cli::support::{
     Exit, Failure, Form, Result, VaultHome, archive_directory, check_directory, complain, explain,
-    explain_archive, explain_backup, give_to_owner, log_panics, make_directory, other_master_key,
-    process_user, read_config, read_keys, refused_pieces, restrict, settings, storage, tell,
-    timeline,
+    explain_archive, explain_backup, give_to_owner, log_panics, make_directory, no_resource,
+    other_master_key, process_user, read_config, read_keys, refused_pieces, restrict, settings,
+    storage, tell, timeline,
 };
 use crate::clock::Clock;
 use crate::config::{Config, MasterKeySource};
@@ -79,13 +79,11 @@ fn follow(command: &FollowCommand) -> Result<()> {
     let clock = Clock::new();
     let watched = StandbyWatch::new(clock.clone());
     let log = Log::start(io::stderr(), RequestLines::Off, Arc::new(move || clock.now()));
-    let log =
-        log.map_err(|error| Failure::new(Exit::Unavailable, "cannot start the log").why(error))?;
+    let log = log.map_err(|error| no_resource("start the log", &error))?;
     log_panics(&log);
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(1).enable_all().build();
-    let runtime = runtime
-        .map_err(|error| Failure::new(Exit::Unavailable, "cannot start the threads").why(error))?;
+    let runtime = runtime.map_err(|error| no_resource("start the threads", &error))?;
     let (at, time) = standby.place();
     log.event(
         Event::info("following")
@@ -150,8 +148,7 @@ async fn keep_following(
     archive: &Path,
     (log, watched): (&Log, &StandbyWatch),
 ) -> Result<()> {
-    let failed =
-        |error: io::Error| Failure::new(Exit::Unavailable, "cannot wait for signals").why(error);
+    let failed = |error: io::Error| no_resource("wait for signals", &error);
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let is_stopping = Arc::new(AtomicBool::new(false));

@@ -139,9 +139,9 @@ fn verify_backup(file: &Path, key: Option<&MasterKeySource>, form: Form) -> Resu
         ProofFailure::NoBackup
         | ProofFailure::NoSpace
         | ProofFailure::Panicked
-        | ProofFailure::Unclean => {
-            Failure::new(Exit::Data, "the backup is inconsistent").file(file)
-        }
+        | ProofFailure::Unclean => Failure::new(Exit::Data, "the backup is inconsistent")
+            .file(file)
+            .try_this("use another backup, and keep this one for examination"),
     })?;
     print_report(proof.report, Some(&proof.manifest), form, "the backup is inconsistent", file)
 }

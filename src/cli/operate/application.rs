@@ -213,7 +213,7 @@ fn application_change(it: &ApplicationSet) -> Result<Map<String, Value>> {
         match (given.as_array().is_some_and(|given| !given.is_empty()), none) {
             (true, true) => {
                 let what = format!("--{option} and --no-{option} contradict each other");
-                return Err(Failure::new(Exit::Usage, what));
+                return Err(Failure::new(Exit::Usage, what).try_this("give one of them"));
             }
             (true, false) => set(name, given),
             (false, true) => set(name, json!([])),

@@ -17,6 +17,7 @@ use crate::cli::support::{
     show_json, shown_time, storage,
 };
 use crate::clock::Clock;
+use crate::domain::counted::counted;
 use crate::domain::expires_at::parse_time;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
@@ -188,7 +189,7 @@ fn show(report: &Value, anchors: &[&str]) {
     let signed = report.get("last_signed").filter(|it| !it.is_null()).map(|it| {
         let entries = it.get("entries").and_then(Value::as_u64).unwrap_or_default();
         let at = it.get("at").and_then(Value::as_str).unwrap_or_default();
-        format!("{entries} entries, at {}", shown_time(at))
+        format!("{}, at {}", counted(entries, "entry", "entries"), shown_time(at))
     });
     say(&format!(
         "entries:      {} (from number {})\ncheckpoints:  {}\nlast signed:  {}\nunanchored:   {} \

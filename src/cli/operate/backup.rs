@@ -45,6 +45,9 @@ fn backup(command: &BackupCommand) -> Result<()> {
     })?;
     if json && let Some(members) = result.as_object_mut() {
         members.insert(String::from("file"), Value::from(file.display().to_string()));
+        if let Some(manifest) = members.get("manifest").and_then(manifest_of) {
+            members.insert(String::from("manifest"), manifest_json(&manifest));
+        }
     }
     let text = || {
         let shown = result_text(&result);
@@ -67,8 +70,12 @@ pub(super) fn where_to_write(file: &Path) -> String {
     }
 }
 
+fn manifest_of(value: &Value) -> Option<Manifest> {
+    serde_json::from_value(value.clone()).ok()
+}
+
 fn result_text(result: &Value) -> String {
-    let manifest = serde_json::from_value::<Manifest>(result["manifest"].clone());
+    let manifest = manifest_of(&result["manifest"]);
     let text = manifest.map(|manifest| manifest_text(&manifest)).unwrap_or_default();
     let number = |name: &str| result[name].as_u64().unwrap_or(0);
     format!(
@@ -103,6 +110,11 @@ pub fn manifest_text(manifest: &Manifest) -> String {
     )
 }
 
+/// The manifest as it is in the backup, and its time in the form of all other answers.
 pub fn manifest_json(manifest: &Manifest) -> Value {
-    serde_json::to_value(manifest).unwrap_or_default()
+    let mut shown = serde_json::to_value(manifest).unwrap_or_default();
+    if let Some(members) = shown.as_object_mut() {
+        members.insert(String::from("created_at"), Value::from(manifest.created_at().to_wire()));
+    }
+    shown
 }

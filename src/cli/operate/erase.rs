@@ -140,7 +140,8 @@ fn verify(it: &EraseVerify) -> Result<()> {
     })?;
     if !signed.is_signed_by(&public_key.unwrap_or(signed.public_key)) {
         return Err(Failure::new(Exit::Data, "the receipt is forged or was signed by another key")
-            .file(&it.receipt));
+            .file(&it.receipt)
+            .try_this("check the public key; strongroom audit verify prints the vault's"));
     }
     say(&shown(&signed, public_key.is_some()));
     Ok(())
@@ -185,10 +186,12 @@ fn metadata(texts: &[String]) -> Result<BTreeMap<String, String>> {
     let mut entries = BTreeMap::new();
     for text in texts {
         let pair = text.split_once('=').filter(|(key, _)| !key.is_empty());
-        let (key, value) =
-            pair.ok_or_else(|| Failure::new(Exit::Usage, "a --metadata is KEY=VALUE"))?;
+        let (key, value) = pair.ok_or_else(|| {
+            Failure::new(Exit::Usage, "a --metadata is KEY=VALUE").try_this("--metadata person=7")
+        })?;
         if entries.insert(String::from(key), String::from(value)).is_some() {
-            return Err(Failure::new(Exit::Usage, "a key of --metadata is there twice"));
+            return Err(Failure::new(Exit::Usage, "a key of --metadata is there twice")
+                .try_this("name each key once; a token has one value for it"));
         }
     }
     Ok(entries)

@@ -147,7 +147,7 @@ fn known(
     now: Timestamp,
 ) -> Result<Option<KnownSettings>> {
     let Some(config) = vault.settings() else { return Ok(None) };
-    let path = settings::path(command.config.as_deref())?;
+    let path = settings::path_of_vault(command.config.as_deref())?;
     let findings = check::look_at(&path, config, &[], false, now);
     let checked = |it: Finding| CheckedThing {
         setting: it.setting,

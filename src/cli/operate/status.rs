@@ -31,7 +31,11 @@ fn status(command: &StatusCommand) -> Result<()> {
         return Ok(());
     }
     let reasons: Vec<_> = wrong(&status).map(|(name, why)| format!("{name}: {why}")).collect();
-    Err(Failure::new(Exit::Unavailable, "the server is not ready").why(reasons.join("\n")))
+    Err(Failure::new(Exit::Unavailable, "the server is not ready")
+        .why(reasons.join("\n"))
+        .try_this(
+            "man strongroom-guide says what to do about each of them (WATCHING, Readiness checks)",
+        ))
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "every other error is a failed exchange")]

@@ -13,7 +13,9 @@ pub fn read(path: &Path) -> Result<BinTable> {
     let failed = |error| misconfigured("read the BIN file", path, &error);
     let file = open_regular(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.len() > BIN_FILE_BYTES_MAX {
-        return Err(Failure::new(Exit::Config, "the BIN file is too large").file(path));
+        return Err(Failure::new(Exit::Config, "the BIN file is too large")
+            .file(path)
+            .try_this("check that bin_file names the right file"));
     }
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let mut table = BinFile::new();
@@ -34,5 +36,6 @@ pub fn read(path: &Path) -> Result<BinTable> {
         Failure::new(Exit::Config, "the BIN file is wrong")
             .file(path)
             .why(lines.collect::<Vec<_>>().join("\n"))
+            .try_this("correct these lines; strongroom check reads the file again")
     })
 }

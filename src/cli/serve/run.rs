@@ -22,7 +22,7 @@ use crate::cli::serve::processes;
 use crate::cli::serve::service_manager::ServiceManager;
 use crate::cli::serve::upkeep;
 use crate::cli::serve::watch::{self, Process};
-use crate::cli::support::{Exit, Failure, Result, explain_bind, log_panics, storage};
+use crate::cli::support::{Exit, Failure, Result, explain_bind, log_panics, no_resource, storage};
 use crate::config::{AuditReads, Config, EngineSettings, SecurityText, Switch};
 use crate::domain::audit::Act;
 use crate::domain::shares::Claimant;
@@ -78,7 +78,8 @@ pub fn run(
         runtime.worker_threads(DATABASE_WORKERS);
     }
     let runtime = runtime.enable_all().build();
-    let runtime = runtime.map_err(|error| os("start the threads of the server", &error))?;
+    let runtime =
+        runtime.map_err(|error| no_resource("start the threads of the server", &error))?;
     let vault = vault.with_cvc_retention_max(config.cvc_retention_max);
     let mut vault = vault.with_audit(audit_policy(&config));
     keep_free(&mut vault, &config);
@@ -165,7 +166,7 @@ async fn serve(
 ) -> Result<()> {
     let clock = vault.clock().clone();
     let log = Log::start(io::stderr(), config.request_lines, Arc::new(move || clock.now()))
-        .map_err(|error| os("start the log", &error))?;
+        .map_err(|error| no_resource("start the log", &error))?;
     begin_log(&vault, &log);
     let manager = Arc::new(ServiceManager::from_environment()?);
     let (clock_control, scope, settings) = (mode.clock_control, mode.scope, mode.settings.clone());
@@ -339,7 +340,7 @@ fn no_socket(failure: &SocketFailure) -> Failure {
 }
 
 fn signals() -> Result<[Signal; 3]> {
-    let wait_for = |kind| signal(kind).map_err(|error| os("wait for signals", &error));
+    let wait_for = |kind| signal(kind).map_err(|error| no_resource("wait for signals", &error));
     Ok([
         wait_for(SignalKind::terminate())?,
         wait_for(SignalKind::interrupt())?,
@@ -370,8 +371,4 @@ fn begin_log(vault: &Vault, log: &Log) {
     if let Some(news) = vault.upkeep().look_at_disk() {
         log.event(watch::event(&news));
     }
-}
-
-fn os(what: &str, error: &io::Error) -> Failure {
-    Failure::new(Exit::Unavailable, format!("cannot {what}")).why(error)
 }

@@ -31,6 +31,7 @@ pub fn other_master_key(whose: &str, id: &[u8], directory: &Path) -> Failure {
     Failure::new(Exit::Permission, format!("the master key is not that of the {whose}"))
         .file(&directory.join(Store::FILE))
         .why(format!("its keys are sealed under the master key {}", hex::encode(id)))
+        .try_this("use the master key with this id")
 }
 
 pub fn timeline(flag: Option<&str>) -> Result<Option<[u8; 16]>> {

@@ -46,7 +46,8 @@ impl Confirmation {
         if read.is_ok() && is_expected(&line, expected) {
             return Ok(());
         }
-        Err(Failure::new(Exit::Data, "not confirmed; nothing was changed"))
+        Err(Failure::new(Exit::Data, "not confirmed; nothing was changed")
+            .try_this(format!("run the command again and type {shown}")))
     }
 }
 

@@ -70,6 +70,10 @@ impl Failure {
         self.line("try", what)
     }
 
+    pub fn has_next_step(&self) -> bool {
+        self.lines.iter().any(|(name, _)| *name == "try")
+    }
+
     pub fn reason(&self) -> String {
         let whys = self.lines.iter().filter(|(name, _)| *name == "why");
         let whys: Vec<_> = whys.flat_map(|(_, text)| text.lines()).collect();

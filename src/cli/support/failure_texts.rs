@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::app::{Error, VaultFailure};
 use crate::cli::support::{Exit, Failure, VaultHome, is_followed};
-use crate::operator::socket_path;
+use crate::operator::{sentences, socket_path};
 use crate::server::{BindError, CertificateProblem};
 use crate::store::backup::InvalidBackup;
 use crate::store::{CvcKeys, FORMAT, OpenFailure, StorageFailure, Store};
@@ -27,14 +27,42 @@ pub fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
             failure.try_this("check the name; there is no such file")
         }
         (io::ErrorKind::IsADirectory, _) => failure.try_this("name a file; this is a directory"),
-        _ => failure,
+        (kind, _) => failure.try_this(next_step(kind)),
     }
 }
 
 /// As [`cannot`], for a file or directory that the settings name.
 pub fn misconfigured(what: &str, path: &Path, error: &io::Error) -> Failure {
     let exit = exit_of(error.kind()).unwrap_or(Exit::Config);
-    Failure::new(exit, format!("cannot {what}")).file(path).why(error)
+    let failure = Failure::new(exit, format!("cannot {what}")).file(path).why(error);
+    failure.try_this(if error.kind() == io::ErrorKind::NotFound {
+        "correct the path in the settings, or put the file there; strongroom check checks all of them"
+    } else {
+        next_step(error.kind())
+    })
+}
+
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other error needs a look at the file")]
+pub const fn next_step(cause: io::ErrorKind) -> &'static str {
+    match cause {
+        io::ErrorKind::PermissionDenied => {
+            "run this as root or as the user of the service, or change the owner or mode of the file"
+        }
+        io::ErrorKind::QuotaExceeded | io::ErrorKind::StorageFull => {
+            "free space on this disk, or name a file on another"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "mount the file system writable, or name a file on another"
+        }
+        _ => "look at the file and at the messages of the kernel (dmesg), then try again",
+    }
+}
+
+/// The system refused something that a process needs, such as a thread or a pipe.
+pub fn no_resource(what: &str, error: &io::Error) -> Failure {
+    Failure::new(Exit::Unavailable, format!("cannot {what}"))
+        .why(error)
+        .try_this("compare the limits of the process (ulimit -a, systemctl show) with its use")
 }
 
 /// The exit code of a cause, where it does not matter if an option or the settings named the file.
@@ -203,13 +231,25 @@ pub fn refused(error: &Error) -> Failure {
     if let Error::Storage(failed) = error {
         return storage(failed);
     }
-    Failure::new(Exit::Data, "the vault refused").why(if let Error::Invalid(mistakes) = error {
-        mistakes.by_path().values().flatten().cloned().collect::<Vec<_>>().join("\n")
-    } else if let Error::Conflict(why) | Error::ReadOnly(why) = error {
-        String::from(*why)
-    } else {
-        format!("{error:?}")
-    })
+    not_accepted("the vault refused", &sentences(error))
+}
+
+/// For a command that the vault has refused, with the reasons that it gave. Most of them name what
+/// to change.
+pub fn not_accepted(what: &str, why: &[String]) -> Failure {
+    let failure = Failure::new(Exit::Data, what).why(why.join("\n"));
+    let list = |of: &str| format!("strongroom {of} shows them");
+    match why.first().map(String::as_str) {
+        Some("There is no such tenant.") => failure.try_this(list("tenant list")),
+        Some("There is no such application.") => {
+            failure.try_this(list("application list --tenant ID"))
+        }
+        Some("There is no such webhook.") => failure.try_this(list("webhook list --tenant ID")),
+        Some("There is no such key.") => {
+            failure.try_this(list("key list, or application list for API keys,"))
+        }
+        Some(_) | None => failure,
+    }
 }
 
 pub fn unreachable_server(directory: &Path, error: &io::Error) -> Failure {

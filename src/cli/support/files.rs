@@ -9,7 +9,7 @@ use std::os::unix::fs::{
 };
 use std::path::Path;
 
-use crate::cli::support::{Exit, Failure, Result, cannot, misconfigured};
+use crate::cli::support::{Exit, Failure, Result, cannot, misconfigured, next_step};
 use crate::files::{Directory, NamedFile};
 use crate::secret::Secret;
 
@@ -89,11 +89,15 @@ impl SecretFile {
             if error.kind() == io::ErrorKind::InvalidInput {
                 return self.failure(path, "it is not a file").try_this(self.if_other);
             }
-            let is_denied = error.kind() == io::ErrorKind::PermissionDenied;
-            let failure = self.failure(path, error);
-            if is_denied { failure } else { failure.try_this(self.if_missing) }
+            let is_missing = error.kind() == io::ErrorKind::NotFound;
+            let advice = if is_missing { self.if_missing } else { next_step(error.kind()) };
+            self.failure(path, error).try_this(advice)
         })?;
-        let mode = file.metadata().map_err(|error| self.failure(path, error))?.mode() & 0o7777;
+        let failed = |error: io::Error| {
+            let advice = next_step(error.kind());
+            self.failure(path, error).try_this(advice)
+        };
+        let mode = file.metadata().map_err(failed)?.mode() & 0o7777;
         if !is_credential && mode & 0o077 != 0 {
             let why = format!("other users can read it (mode {mode:04o})");
             let advice = format!("chmod 0400 {}", path.display());
@@ -101,7 +105,7 @@ impl SecretFile {
         }
         let mut bytes = Secret::new(Vec::new());
         let read = file.take(self.bytes_max.saturating_add(1)).read_to_end(bytes.expose_mut());
-        let length = read.map_err(|error| self.failure(path, error))?;
+        let length = read.map_err(failed)?;
         if u64::try_from(length).is_ok_and(|length| length <= self.bytes_max) {
             return Ok(bytes);
         }

@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::app::{Error, Vault};
 use crate::bounds::{HOST_NAME_MAX, PROCESS_BEAT, PROCESS_DEAD_AFTER, PROCESS_POLL};
-use crate::cli::support::{Exit, Failure, Result, complain};
+use crate::cli::support::{Result, complain, no_resource};
 use crate::domain::origin::SystemUser;
 use crate::domain::process::{ListedProcess, ProcessRole};
 use crate::operator::user_of_process;
@@ -99,7 +99,7 @@ pub fn host_name() -> String {
 
 pub fn runtime() -> Result<Runtime> {
     let built = Builder::new_current_thread().enable_time().build();
-    built.map_err(|error| Failure::new(Exit::Unavailable, "cannot start").why(error))
+    built.map_err(|error| no_resource("start", &error))
 }
 
 pub fn block_on<T>(work: impl Future<Output = Result<T>>) -> Result<T> {

@@ -32,8 +32,8 @@ pub use confirm::Confirmation;
 pub use database_url::{database, read_url};
 pub use failure::{Exit, Failure, Result};
 pub use failure_texts::{
-    cannot, explain, explain_at, explain_backup, explain_bind, misconfigured, not_understood,
-    refused, run_as_owner, storage, unreachable_server,
+    cannot, explain, explain_at, explain_backup, explain_bind, misconfigured, next_step,
+    no_resource, not_accepted, not_understood, refused, run_as_owner, storage, unreachable_server,
 };
 pub use files::{
     SecretFile, check_directory, create_private, give_to_owner, make_directory, read_text,

@@ -9,7 +9,7 @@ use crate::app::{Authority, Error, RotationProgress, Step, Vault, Walk};
 use crate::bounds::ROTATION_WAIT;
 use crate::cli::support::{
     Exit, Failure, Label, ProgressBar, Result, VaultPlace, as_member, block_on, complain,
-    find_living, unreachable_server,
+    find_living, not_accepted, unreachable_server,
 };
 use crate::domain::size;
 use crate::operator::{ClockControl, Command, CommandAnswer, CommandExchange, ask};
@@ -103,16 +103,7 @@ async fn run_alone(
 
 /// The result of the command, or a failure if it was refused.
 pub fn accepted(outcome: Outcome) -> Result<Value> {
-    outcome.map_err(|why| {
-        let failure = Failure::new(Exit::Data, "the command was refused").why(why.join("\n"));
-        match why.first().map(String::as_str) {
-            Some("There is no such tenant.") => failure.try_this("strongroom tenant list"),
-            Some("There is no such application.") => {
-                failure.try_this("strongroom application list --tenant ID")
-            }
-            Some(_) | None => failure,
-        }
-    })
+    outcome.map_err(|why| not_accepted("the command was refused", &why))
 }
 
 /// Names the directory whose disk is full. The answer itself does not.

@@ -10,6 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use crate::domain::counted::counted;
 use crate::metrics::Progress;
 
 /// The time before the bar appears, so that short work shows no bar.
@@ -167,8 +168,8 @@ impl Unit {
                 format!("{}.{} MiB", tenths.div_euclid(10), tenths.rem_euclid(10))
             }
             Self::None => String::new(),
-            Self::Records => format!("{number} records"),
-            Self::Rows => format!("{number} rows"),
+            Self::Records => counted(number, "record", "records"),
+            Self::Rows => counted(number, "row", "rows"),
         }
     }
 }

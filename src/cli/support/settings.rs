@@ -47,7 +47,8 @@ pub fn read_whole(what: &str, path: &Path, most: u64, too_large: Failure) -> Res
 }
 
 fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Result<T> {
-    let too_large = Failure::new(Exit::Config, "the settings are too large");
+    let too_large = Failure::new(Exit::Config, "the settings are too large")
+        .try_this("check that --config names the settings file");
     let text = read_whole("the settings", path, SETTINGS_BYTES_MAX, too_large)?;
     parse(&text).map_err(|InvalidConfig(mistakes)| {
         Failure::new(Exit::Config, "the settings are wrong")
@@ -57,16 +58,32 @@ fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, InvalidConfig>) -> Re
     })
 }
 
-/// The settings file of a command: the given one, the one in the variable, or the package's.
+/// The settings file of a command that needs one: the given one, the one in the variable, or the
+/// package's.
 pub fn path(given: Option<&Path>) -> Result<PathBuf> {
-    if let Some(path) = given {
-        return Ok(path.to_path_buf());
-    }
-    match std::env::var_os(VARIABLE) {
-        Some(path) if !path.is_empty() => Ok(PathBuf::from(path)),
-        _ if Path::new(OF_PACKAGE).exists() => Ok(PathBuf::from(OF_PACKAGE)),
-        _ => Err(Failure::new(Exit::Usage, "no vault is named")
-            .why(format!("there is no {OF_PACKAGE}, and {VARIABLE} is not set"))
-            .try_this("--config FILE; for a vault of strongroom dev: --data DIR")),
-    }
+    find(given).ok_or_else(|| {
+        none("no settings file is named")
+            .try_this("--config FILE; the strongroom.toml of the package has every setting")
+            .try_this("or strongroom dev, which needs no settings, to try a vault")
+    })
+}
+
+/// As [`path`], for a command that also takes a data directory.
+pub fn path_of_vault(given: Option<&Path>) -> Result<PathBuf> {
+    find(given).ok_or_else(|| {
+        none("no vault is named")
+            .try_this("--config FILE; for a vault of strongroom dev: --data DIR")
+    })
+}
+
+fn find(given: Option<&Path>) -> Option<PathBuf> {
+    let of_variable = || std::env::var_os(VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let of_package = || Some(PathBuf::from(OF_PACKAGE)).filter(|it| it.exists());
+    given.map(Path::to_path_buf).or_else(of_variable).or_else(of_package)
+}
+
+fn none(what: &str) -> Failure {
+    let why = format!("there is no {OF_PACKAGE}, and {VARIABLE} is not set");
+    let failure = Failure::new(Exit::Usage, what);
+    failure.why(why)
 }

@@ -149,7 +149,10 @@ pub fn make(
     form: Form,
 ) -> Result<Value> {
     let made = MasterKey::split(&at_hand.text, scheme, &Random::new());
-    let shares = made.map_err(|invalid| Failure::new(Exit::Data, "no shares").why(invalid))?;
+    let shares = made.map_err(|invalid| {
+        let advice = "make a new master key: strongroom key rotate --master";
+        Failure::new(Exit::Data, "this key cannot be shared").why(invalid).try_this(advice)
+    })?;
     note(home, at_hand, &shares, keepers)?;
     let mut kept = Vec::with_capacity(shares.len());
     let mut files = Vec::new();
@@ -304,7 +307,9 @@ pub fn read_typed() -> Result<Vec<Share>> {
 }
 
 pub fn unreadable(invalid: InvalidShare) -> Failure {
-    Failure::new(Exit::Data, "these shares do not give a key").why(invalid)
+    Failure::new(Exit::Data, "these shares do not give a key")
+        .why(invalid)
+        .try_this("compare each share with its paper or file, or use other shares of the set")
 }
 
 #[cfg(test)]

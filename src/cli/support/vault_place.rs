@@ -34,7 +34,7 @@ impl VaultPlace {
             let master = named.or_else(|| own.exists().then_some(MasterKeySource::File(own)));
             return Ok(Self { home: VaultHome::without_settings(data), master, settings: None });
         }
-        let settings = read_config(&settings::path(config)?)?;
+        let settings = read_config(&settings::path_of_vault(config)?)?;
         let directory = data.map_or_else(|| settings.data_directory.clone(), Path::to_path_buf);
         let master = named.unwrap_or_else(|| settings.master_key.clone());
         let home = VaultHome { directory, engine: settings.engine.clone() };

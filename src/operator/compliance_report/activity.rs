@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::app::{Error, ExportCursor, ExportQuery, Vault};
 use crate::bounds::REPORT_WRONG_KEYS_MAX;
 use crate::domain::audit::{Actor, AuditEntry, RefusalReason};
+use crate::domain::counted::counted;
 use crate::domain::time::Timestamp;
 use crate::operator::compliance_report::ComplianceReportSettings;
 use crate::report::{Chapter, Requirement, moment, printable};
@@ -48,9 +49,10 @@ pub(super) async fn chapter(
         vec![actor, act, entity, outcome, count.to_string(), moment(last)]
     });
     let chapter = Chapter::new("Activity in the period", REQUIREMENTS).good(format!(
-        "The chain has {total} entries from {} to {}.",
+        "From {} to {} the chain has {}.",
         moment(from),
-        moment(to)
+        moment(to),
+        counted(total, "entry", "entries")
     ));
     Ok(origins
         .state(chapter)
@@ -119,17 +121,18 @@ impl Origins {
         let Self { expected, missing, refused, wrong_keys } = self;
         let chapter = if *missing == 0 {
             chapter.good(format!(
-                "All {expected} entries that are not of the server itself name the client's address \
+                "All entries that are not of the server itself ({expected}) name the client's address \
                  or the operator's user."
             ))
         } else {
             chapter.attention(format!(
-                "{missing} of {expected} entries that are not of the server itself name neither an \
-                 address nor a user: they are from before the program noted them, or of refused \
-                 attempts in a flood."
+                "Of the entries that are not of the server itself, {missing} of {expected} have \
+                 neither an address nor a user: they are from before the program noted them, or of \
+                 refused attempts in a flood."
             ))
         };
-        let sentence = format!("{refused} attempts were refused, {wrong_keys} for a wrong key.");
+        let attempts = counted(*refused, "attempt was", "attempts were");
+        let sentence = format!("{attempts} refused, {wrong_keys} for a wrong key.");
         if *wrong_keys > REPORT_WRONG_KEYS_MAX {
             chapter.attention(format!("{sentence} Was somebody guessing keys?"))
         } else {

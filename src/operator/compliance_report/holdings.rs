@@ -34,8 +34,9 @@ pub(super) fn chapter(
     let sealed = sealed.fold(0_u64, u64::saturating_add);
     chapter = match inventory.unaccounted_records {
         0 => chapter.good(format!(
-            "All {sealed} records of the data file were counted; each is sealed (AES-256-GCM) under \
-             a key of the chapter on encryption keys."
+            "{} in the data file, all counted; each is sealed (AES-256-GCM) under a key of the \
+             chapter on encryption keys.",
+            counted(sealed, "record", "records")
         )),
         count => chapter.attention(format!(
             "{} sealed under no key of this vault: run strongroom verify.",

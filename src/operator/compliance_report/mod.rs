@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::app::{Error, TrustAnchors, Vault, digest_of};
 use crate::domain::audit::{Act, Entity, EntityKind};
+use crate::domain::counted::counted;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::operator::Answer;
@@ -78,9 +79,8 @@ fn about(
     let at = |seconds: i64| moment(Timestamp::from_seconds(seconds));
     let head = vault.audit().status()?.head;
     let chain = format!(
-        "{} entries; the last link is {}. The entry of this report follows, with the SHA-256 of its \
-         files.",
-        head.next,
+        "{}; the last link is {}. The entry of this report follows, with the SHA-256 of its files.",
+        counted(head.next, "entry", "entries"),
         hex::encode(head.link.bytes())
     );
     let period = format!("{} to {}", at(settings.from), at(settings.to));

@@ -9,6 +9,7 @@ use crate::bounds::{
 };
 use crate::domain::backup::BackupState;
 use crate::domain::counted::counted;
+use crate::domain::size;
 use crate::domain::time::Timestamp;
 use crate::operator::compliance_report::{ClockFacts, ComplianceReportSettings};
 use crate::report::{Chapter, Requirement, moment, span};
@@ -37,10 +38,10 @@ pub(super) fn backups(state: &BackupState, archive: ArchiveCondition, now: Times
             span(now.since(taken.at))
         )),
         Some(taken) => chapter.good(format!(
-            "The newest scheduled backup is of {}: {} rows in {} bytes.",
+            "The newest scheduled backup is of {}: {} in {}.",
             moment(taken.at),
-            taken.rows,
-            taken.bytes
+            counted(taken.rows, "row", "rows"),
+            size::render(taken.bytes)
         )),
         None => chapter.attention(
             "No backup was ever taken by schedule: set backup.directory. Backups by command are \
@@ -78,8 +79,10 @@ pub(super) fn audit(
     let mut chapter = Chapter::new("Audit chain", AUDIT);
     chapter = if report.findings.is_empty() {
         chapter.good(format!(
-            "All {} entries, from number {} on, and {} checkpoints were verified: whole.",
-            report.entries, report.first, report.checkpoints
+            "{}, from number {} on, and {} were verified: whole.",
+            counted(report.entries, "entry", "entries"),
+            report.first,
+            counted(report.checkpoints, "checkpoint", "checkpoints")
         ))
     } else {
         let more = usize::try_from(report.more).unwrap_or(usize::MAX);
@@ -92,9 +95,9 @@ pub(super) fn audit(
     };
     if let Some((number, at)) = status.last_checkpoint {
         chapter = chapter.good(format!(
-            "It was last signed {}, up to entry {number}; {} entries came later.",
+            "It was last signed {}, up to entry {number}; {} later.",
             moment(at),
-            report.unanchored
+            counted(report.unanchored, "entry came", "entries came")
         ));
     }
     let Some(known) = &settings.known else {

@@ -218,7 +218,7 @@ impl CertificateProblem {
         match self {
             Self::Expired { path, at } => (
                 "expired",
-                format!("the certificate in {} expired at {}", path.display(), at.to_wire()),
+                format!("the certificate in {} expired at {}", path.display(), at.shown()),
                 "renew the certificate, or check this machine's clock",
             ),
             Self::KeyEncrypted { path } => (

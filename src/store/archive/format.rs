@@ -64,6 +64,9 @@ pub enum InvalidPiece {
 /// Changes could not be archived. The vault keeps running.
 #[derive(Debug)]
 pub enum ArchiveFailure {
+    /// The archive has batches of the timeline that this vault was restored from, which the vault
+    /// lacks: it may be a copy of a vault that still runs.
+    Copy,
     /// Another vault has ended this vault's timeline.
     Ended,
     /// The archive has other batches of this timeline than the vault.

@@ -16,6 +16,8 @@ pub const AUDIT_PUBLIC_KEY: &[u8] = b"audit_public_key";
 pub const AUDIT_RECORDS: &[u8] = b"audit_records";
 /// The signed start of a chain whose oldest rows were removed.
 pub const AUDIT_START: &[u8] = b"audit_start";
+/// The end of the archive when a restore read it: timeline (16) and number of the last batch (8).
+pub const ARCHIVE_SEEN: &[u8] = b"archive_seen";
 /// The newest backup's place in the history: timeline (16) and number of the last batch (8).
 pub const BACKUP_MOMENT: &[u8] = b"backup_moment";
 /// The time of that backup in microseconds since 1970 (8).

@@ -6,6 +6,7 @@ mod bounds;
 mod circles;
 pub(crate) mod documents;
 mod links;
+mod messages;
 mod rules;
 mod sources;
 mod violations;

@@ -172,6 +172,15 @@ impl Upkeep<'_> {
             "Seconds since the newest checkpoint was signed.",
             signed,
         );
+        let followed = self.vault.audit_watch.followed();
+        if let Some(at) = followed {
+            page.line("audit", "followed_at", StatusValue::Time(at));
+        }
+        page.known_gauge(
+            "strongroom_audit_followed_age_seconds",
+            "Seconds since audit follow asked for entries; absent if it did not since the start.",
+            followed.map(|at| self.vault.now().since(at)),
+        );
         page.gauge(
             "strongroom_audit_unsigned_entries",
             "Entries after the newest checkpoint.",

@@ -20,6 +20,7 @@ use crate::cli::command::{OnVault as _, command};
 use crate::cli::support::{
     CommandRunner, Exit, Failure, Label, ProgressBar, Result, Unit, not_understood, say,
 };
+use crate::domain::counted::counted;
 use crate::metrics::Progress;
 use crate::operator::{Command, ImportRows};
 use std::path::PathBuf;
@@ -210,7 +211,10 @@ impl<'a> Import<'a> {
         let before = state.rows;
         Err(Failure::new(Exit::Data, "the file has changed since it was imported")
             .file(&self.command.file)
-            .why(format!("{before} rows were imported; the file has {rows}, not all of them these"))
+            .why(format!(
+                "{} imported; the file has {rows}, not all of them these",
+                counted(before, "row was", "rows were")
+            ))
             .try_this("put the new rows into a file of their own, and import that")
             .try_this("or import all rows once more: --again")
             .line("note", "nothing was written"))
@@ -228,7 +232,8 @@ impl<'a> Import<'a> {
         if !pages.skip(state.rows)? {
             return Err(Failure::new(Exit::Data, "the file has changed since the import began")
                 .file(&self.command.file)
-                .why("it has fewer rows than were imported"));
+                .why("it has fewer rows than were imported")
+                .try_this("run the command with the file that the import began with"));
         }
         pages.next_page()
     }
@@ -309,7 +314,8 @@ impl<'a> Import<'a> {
     fn refuse(&self) -> Failure {
         let bad = self.checked.bad;
         let failure = Failure::new(Exit::Data, "the file has bad rows").file(&self.command.file);
-        let failure = if bad > 0 { failure.why(format!("{bad} bad rows")) } else { failure };
+        let failure =
+            if bad > 0 { failure.why(counted(bad, "bad row", "bad rows")) } else { failure };
         let failure = failure.try_this(
             "--dry-run lists all of them; --skip-bad FILE imports the others and lists these",
         );
@@ -366,11 +372,15 @@ fn report(command: &ImportCommand, done: &Counts) -> Result<()> {
              applications:  {applications}\n  keys:          {keys}\n  bad rows:      {bad}"
         ));
         if before > 0 {
-            say(&format!("  went on after: {before} rows"));
+            say(&format!("  went on after: {}", counted(before, "row", "rows")));
         }
     }
     if command.dry_run && bad > 0 {
-        return Err(Failure::new(Exit::Data, "the file has bad rows").file(&command.file));
+        return Err(Failure::new(Exit::Data, "the file has bad rows")
+            .file(&command.file)
+            .try_this(
+                "correct these rows; or --skip-bad FILE imports the others and lists these",
+            ));
     }
     Ok(())
 }

@@ -85,7 +85,9 @@ impl<'a> Source<'a> {
                 let first = reader.next_record().map_err(failed)?;
                 let Some(Ok(names)) = first.map(|it| it.fields) else {
                     let what = "the first line of the file does not name its columns";
-                    return Err(Failure::new(Exit::Data, what).file(path));
+                    return Err(Failure::new(Exit::Data, what)
+                        .file(path)
+                        .try_this("write the names of the columns into the first line"));
                 };
                 let places = shape.header(&names).map_err(|failure| failure.file(path))?;
                 Rows::Csv(reader, places)

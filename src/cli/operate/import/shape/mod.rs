@@ -102,7 +102,9 @@ impl Shape {
                 && !seen.insert(path.clone())
             {
                 let why = format!("column {number} is the second for {}", path.text());
-                return Err(Failure::new(Exit::Data, "two columns have the same place").why(why));
+                return Err(Failure::new(Exit::Data, "two columns have the same place")
+                    .why(why)
+                    .try_this("--ignore one of them, or give it another place with --map"));
             }
             places.push(place);
         }
