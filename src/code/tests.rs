@@ -145,11 +145,24 @@ fn a_large_frame_needs_a_share_of_the_memory() {
     let outcome = FromWorker::Outcome(Secret::new(vec![b' '; 64 * 1024]));
     let sent = frames(&[FromWorker::Ready(WALLS), outcome]);
     let shares = Shares::new(100 * 1024);
+    // The program has run: "busy" would let its caller run it once more.
     let ended = on_runtime(outcome_of(sent.clone(), &shares));
-    assert!(matches!(ended, Err(Error::Busy)));
+    assert_eq!(ended.unwrap(), "Stopped(NoMemory)");
+    // So is an answer that the program does not read.
+    let small = Shares::new(100 * 1024);
+    let ended = on_runtime(outcome_of(frames(&many(1, "GET")), &small));
+    assert_eq!(ended.unwrap(), "Stopped(NoMemory)");
+    assert_eq!((shares.taken(), small.taken()), (0, 0));
     let shares = Shares::new(CODE_FRAME_BYTES_MAX);
     assert_eq!(on_runtime(outcome_of(sent, &shares)).unwrap(), "Stopped(Died)");
     assert_eq!(shares.taken(), 0);
+}
+
+#[test]
+fn a_call_is_busy_only_before_its_program_starts() {
+    let greeting = FromWorker::Outcome(Secret::new(vec![b' '; 64 * 1024]));
+    let ended = on_runtime(outcome_of(frames(&[greeting]), &Shares::new(100 * 1024)));
+    assert!(matches!(ended, Err(Error::Busy)));
 }
 
 #[test]

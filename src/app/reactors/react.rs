@@ -88,14 +88,14 @@ impl Reactors<'_> {
         Ok(PreparedReaction { reactor, kind, begun, input })
     }
 
-    /// Runs the program.
+    /// Runs the program. It and its wait for a worker take at most this time.
     pub async fn run(
         self,
         caller: &Caller,
         prepared: &PreparedReaction,
         hosts: &dyn ProgramHosts,
+        timeout: Duration,
     ) -> Result<Reacted, Error> {
-        let timeout = prepared.timeout();
         let settings = &prepared.reactor.settings;
         let runtime = settings.runtime.as_ref();
         let contract = contract(runtime);

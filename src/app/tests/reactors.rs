@@ -116,7 +116,8 @@ impl Scene {
 
     fn react(&self, caller: &Caller, id: ReactorId, body: &Value) -> Result<Reacted, Error> {
         let prepared = self.prepare(caller, id, body)?;
-        block_on(self.vault.app.reactors().run(caller, &prepared, &self.hosts))
+        let timeout = prepared.timeout();
+        block_on(self.vault.app.reactors().run(caller, &prepared, &self.hosts, timeout))
     }
 
     /// The argument of the last call.
@@ -292,6 +293,17 @@ fn every_outcome_reaches_the_caller() {
     let not = react(Ok(ProgramOutcome::NotAProgram(text()))).unwrap();
     assert!(matches!(not.result, Err(ProgramFailure::NotAProgram(_))));
     assert!(matches!(react(Err(Error::Busy)), Err(Error::Busy)));
+}
+
+#[test]
+fn a_repeated_call_has_the_time_that_is_left() {
+    let scene = Scene::new();
+    let (caller, reactors) = (&scene.vault.caller, scene.vault.app.reactors());
+    let reactor = scene.reactor(|_| ());
+    let prepared = scene.prepare(caller, reactor.id, &json!({"args": 1})).unwrap();
+    let left = Duration::from_secs(7);
+    block_on(reactors.run(caller, &prepared, &scene.hosts, left)).unwrap();
+    assert_eq!(scene.fake.calls.lock().unwrap()[0].timeout, left);
 }
 
 #[test]

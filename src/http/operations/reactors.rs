@@ -162,7 +162,7 @@ async fn run(exchange: &Exchange<'_>, id: ReactorId) -> WriteAnswer {
     // Checked before the program has effects: its answer must find room.
     exchange.http.answers.require_room(claimant(Some(caller), exchange.address))?;
     let prepared = reactors.prepare(caller, id, exchange.body.expose(), kind).await?;
-    let reacted = match reactors.run(caller, &prepared, &hosts).await {
+    let reacted = match reactors.run(caller, &prepared, &hosts, prepared.timeout()).await {
         Ok(reacted) => reacted,
         Err(error) => {
             let why = Some(answer::refused(&error));

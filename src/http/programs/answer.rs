@@ -27,6 +27,10 @@ const NOT_A_PROGRAM: &str = "The code is not a program.";
 const LOST: &str = "The server was stopped while the program ran. It may have run in part, and it is not \
                     run a second time.";
 const UNSTARTED: &str = "The program was not started: no worker was free in time.";
+const NO_MEMORY: &str =
+    "The server had no memory left for a message of the program, which has run in part.";
+const NO_TOKENS: &str =
+    "The program has run, but the server was too busy to make the tokens of its result.";
 const TOO_LARGE: &str = "The answer of the program is too large.";
 
 /// The members of a result of the older contract, besides tokens.
@@ -184,6 +188,7 @@ fn message(thrown: &Thrown) -> &str {
 pub(in crate::http) const fn stopped(stop: Stop) -> &'static str {
     match stop {
         Stop::TimedOut => "The program did not end in time.",
+        Stop::NoMemory => NO_MEMORY,
         Stop::OutOfMemory => "The program needs more memory than it may have.",
         Stop::ResultTooLarge => "The result of the program is too large.",
         Stop::Died => "The program ended without a result.",
@@ -294,6 +299,11 @@ pub(in crate::http) fn lost() -> ProgramAnswer {
 /// The answer of a call that found no worker in time.
 pub(in crate::http) fn unstarted() -> ProgramAnswer {
     failed(503, "Service Unavailable", "Service Unavailable", &[UNSTARTED])
+}
+
+/// The answer of a call whose tokens were not made, since the server was busy.
+pub(in crate::http) fn no_tokens() -> ProgramAnswer {
+    failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[NO_TOKENS])
 }
 
 /// An answer that is not kept for the caller, since it is too large.

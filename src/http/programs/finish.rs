@@ -77,7 +77,15 @@ pub(in crate::http) async fn finish(
                 Maker::Gone => return Err(Error::Forbidden(NO_MAKER)),
             };
             let draft = tokenize::parse(body);
-            Some(app.tokens(maker).tokenize(draft, &Write::plain()).await?.outcome)
+            match app.tokens(maker).tokenize(draft, &Write::plain()).await {
+                Ok(made) => Some(made.outcome),
+                // The caller would take "busy" for a call that has not run.
+                Err(Error::Busy) => {
+                    let reason = Some("the server was too busy to make the tokens");
+                    return Ok(Finished::Own(answer::no_tokens(), reason));
+                }
+                Err(error) => return Err(error),
+            }
         }
         None => None,
     };
