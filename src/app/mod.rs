@@ -89,7 +89,7 @@ pub use outbound::{
 };
 pub use processes::Beat;
 pub use program_calls::identity::ProgramIdentity;
-pub use program_calls::{HostedCall, ProgramFailure, ProgramHosts};
+pub use program_calls::{HostedCall, ProgramFailure, ProgramHosts, read_result};
 pub use proxies::expressions::check_expressions;
 pub use proxies::transforms::TransformFailure;
 pub use proxies::transforms::code::FailedProgram;

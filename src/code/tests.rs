@@ -11,7 +11,7 @@ use super::*;
 use crate::app::programs::{Contract, Fetching, Level, ProgramRequest, ProgramResponse, Thrown};
 use crate::bounds::{
     CODE_FETCHES_MAX, CODE_FRAME_BYTES_MAX, CODE_LINES_MAX, CODE_MESSAGE_BYTES_MAX,
-    CODE_SOURCES_MAX, CODE_THROWN_BYTES_MAX,
+    CODE_SOURCES_MAX, CODE_THROWN_BYTES_MAX, JSON_VALUES_MAX,
 };
 use crate::code::frames::{FromWorker, HEAD_BYTES, ToWorker};
 use crate::code::worker::engine;
@@ -188,6 +188,17 @@ fn outcomes_are_read_within_their_bounds() {
         (class(99, "t", "{}"), "Stopped(Died)"),
         (class(400, &long, "{}"), "Stopped(ResultTooLarge)"),
         (class(400, "t", &format!("\"{larger}\"")), "Stopped(ResultTooLarge)"),
+        (
+            class(400, "t", &format!("[{}0]", "0,".repeat(JSON_VALUES_MAX))),
+            "Stopped(ResultTooLarge)",
+        ),
+        (
+            format!(
+                "{{\"kind\":\"threw\",\"response\":{{\"status\":200,\"body\":[{}0]}}}}",
+                "0,".repeat(JSON_VALUES_MAX)
+            ),
+            "Stopped(ResultTooLarge)",
+        ),
         (class(400, "t", &"[".repeat(1_000)), "Stopped(Died)"),
         (
             String::from(r#"{"kind":"threw","response":{"status":299,"headers":[["a","b"]]}}"#),

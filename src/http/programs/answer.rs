@@ -6,7 +6,7 @@ use hyper::header::HeaderValue;
 use serde_json::{Map, Value};
 
 use crate::app::programs::{Contract, Stop, Thrown};
-use crate::app::{Error, FailedProgram, ProgramFailure, TokenizeOutcome};
+use crate::app::{Error, FailedProgram, ProgramFailure, TokenizeOutcome, read_result};
 use crate::bounds::{
     PROGRAM_ANSWER_BYTES_MAX, PROGRAM_ANSWER_HEADERS_MAX, PROGRAM_HEADER_BYTES_MAX,
 };
@@ -37,12 +37,13 @@ const TOO_LARGE: &str = "The answer of the program is too large.";
 const PASSED: [&str; 3] = ["raw", "body", "headers"];
 
 /// A result of the older contract: an object, or nothing.
-pub(in crate::http) fn bt_result(result: &[u8]) -> Result<Secret<Value>, &'static str> {
-    let value: Option<Value> = serde_json::from_slice(result).ok();
-    match value.map(Secret::new) {
-        Some(value) if value.expose().is_object() => Ok(value),
-        Some(value) if value.expose().is_null() => Ok(Secret::new(Value::Object(Map::new()))),
-        Some(_) | None => Err(NOT_AN_OBJECT),
+pub(in crate::http) fn bt_result(
+    result: &Secret<Vec<u8>>,
+) -> Result<Secret<Value>, ProgramFailure> {
+    match read_result(result)? {
+        value if value.expose().is_object() => Ok(value),
+        value if value.expose().is_null() => Ok(Secret::new(Value::Object(Map::new()))),
+        _ => Err(ProgramFailure::Unusable(NOT_AN_OBJECT)),
     }
 }
 
@@ -74,12 +75,13 @@ pub(in crate::http) fn bt_answer(
 }
 
 /// The answer to a call of the newer contract.
-pub(in crate::http) fn node_answer(result: &[u8]) -> Result<ProgramAnswer, &'static str> {
-    let value: Option<Value> = serde_json::from_slice(result).ok();
-    let value = Secret::new(value.unwrap_or(Value::Null));
+pub(in crate::http) fn node_answer(
+    result: &Secret<Vec<u8>>,
+) -> Result<ProgramAnswer, ProgramFailure> {
+    let value = read_result(result)?;
     let res = value.expose().get("res").and_then(Value::as_object);
     let answer = res.and_then(response);
-    answer.ok_or(NO_RES)
+    answer.ok_or(ProgramFailure::Unusable(NO_RES))
 }
 
 /// The member `res` of a result of the newer contract. `None` if it has another form.
@@ -327,7 +329,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::bounds::JSON_VALUES_MAX;
     use crate::http::reply::RequestContext;
+
+    fn json_text(value: &Value) -> Secret<Vec<u8>> {
+        Secret::new(value.to_string().into_bytes())
+    }
 
     fn text(text: &str) -> Secret<String> {
         Secret::new(String::from(text))
@@ -353,29 +360,41 @@ mod tests {
             "raw": {"a": 1}, "body": "b", "headers": {"x": "y"}, "args": {"number": "4242"},
             "configuration": {"secret": "s3cret"}, "tokenize": null,
         });
-        let result = bt_result(whole.to_string().as_bytes()).unwrap();
+        let result = bt_result(&json_text(&whole)).unwrap();
         let answer: Value =
             serde_json::from_slice(bt_answer(result.expose(), None).into_body().expose()).unwrap();
         assert_eq!(answer, json!({"raw": {"a": 1}, "body": "b", "headers": {"x": "y"}}));
-        let nothing = bt_result(b"null").unwrap();
+        let nothing = bt_result(&json_text(&Value::Null)).unwrap();
         assert_eq!(bt_answer(nothing.expose(), None).into_body().expose(), b"{}");
         for other in ["1", "[]", "\"text\"", "not json"] {
-            assert!(bt_result(other.as_bytes()).is_err());
+            assert!(bt_result(&Secret::new(other.as_bytes().to_vec())).is_err());
+        }
+    }
+
+    /// A text of 10 MB would become a tree of hundreds of megabytes.
+    #[test]
+    fn a_result_of_too_many_values_becomes_no_tree() {
+        let values = |count: usize| vec![0; count];
+        let fits = json!({"raw": values(JSON_VALUES_MAX - 10), "res": {}});
+        assert!(bt_result(&json_text(&fits)).is_ok() && node_answer(&json_text(&fits)).is_ok());
+        let many = json!({"raw": values(JSON_VALUES_MAX), "res": {}});
+        for refused in [bt_result(&json_text(&many)).err(), node_answer(&json_text(&many)).err()] {
+            assert!(matches!(refused, Some(ProgramFailure::Stopped(Stop::ResultTooLarge))));
         }
     }
 
     #[test]
     fn the_newer_contract_answers_with_its_res() {
         let res = json!({"res": {"statusCode": 201, "headers": {"x-a": 1}, "body": {"ok": true}}});
-        let answer = node_answer(res.to_string().as_bytes()).unwrap();
+        let answer = node_answer(&json_text(&res)).unwrap();
         assert_eq!(told(&answer), (201, json!({"ok": true})));
         assert_eq!(answer.headers[0].1.expose(), "1");
         for other in [json!({}), json!({"res": 1}), json!({"res": {"statusCode": "x"}})] {
-            let why = node_answer(other.to_string().as_bytes()).unwrap_err();
-            let failed = failure(Contract::Node, &ProgramFailure::Unusable(why));
+            let why = node_answer(&json_text(&other)).unwrap_err();
+            let failed = failure(Contract::Node, &why);
             assert_eq!(failed.status, 502);
         }
-        let interim = node_answer(br#"{"res": {"statusCode": 101}}"#).unwrap();
+        let interim = node_answer(&json_text(&json!({"res": {"statusCode": 101}}))).unwrap();
         assert_eq!(interim.status, 500);
     }
 

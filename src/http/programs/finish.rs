@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::app::programs::Contract;
-use crate::app::{Caller, Error, Maker, ProgramFailure, Reacted, TokenizeOutcome, Vault, Write};
+use crate::app::{Caller, Error, Maker, Reacted, TokenizeOutcome, Vault, Write};
 use crate::domain::reactor::ProgramAnswer;
 use crate::http::Reply;
 use crate::http::programs::answer;
@@ -53,12 +53,8 @@ pub(in crate::http) async fn finish(
 ) -> Result<Finished, Error> {
     let Reacted { contract, result, maker } = reacted;
     let used = match (result, contract) {
-        (Ok(result), Contract::Bt) => {
-            answer::bt_result(result.expose()).map(Ok).map_err(ProgramFailure::Unusable)
-        }
-        (Ok(result), Contract::Node) => {
-            answer::node_answer(result.expose()).map(Err).map_err(ProgramFailure::Unusable)
-        }
+        (Ok(result), Contract::Bt) => answer::bt_result(&result).map(Ok),
+        (Ok(result), Contract::Node) => answer::node_answer(&result).map(Err),
         (Err(failure), _) => Err(failure),
     };
     let value = match used {
