@@ -181,6 +181,11 @@ impl RememberedAnswer {
         })
     }
 
+    /// The length of the whole body.
+    pub fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
     /// The whole body, as sent to the first request.
     pub fn into_body(self) -> Secret<Vec<u8>> {
         self.text.finish()

@@ -172,7 +172,9 @@ async fn run(exchange: &Exchange<'_>, id: ReactorId) -> WriteAnswer {
     };
     let finished = finish(app, caller, reacted).await;
     let (error, remembered) = match &finished {
-        Ok(Finished::Result { value, tokens }) => (None, Some((value, tokens))),
+        Ok(result @ Finished::Result { value, tokens }) => {
+            (None, Some((value, tokens)).filter(|_| result.is_remembered()))
+        }
         Ok(Finished::Own(_, error)) => (*error, None),
         Err(error) => (Some(answer::refused(error)), None),
     };

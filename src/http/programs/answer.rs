@@ -36,15 +36,26 @@ const TOO_LARGE: &str = "The answer of the program is too large.";
 /// The members of a result of the older contract, besides tokens.
 const PASSED: [&str; 3] = ["raw", "body", "headers"];
 
-/// A result of the older contract: an object, or nothing.
+/// A result of the older contract: an object, or nothing. It is refused before there are tokens if
+/// its answer would be too large.
 pub(in crate::http) fn bt_result(
     result: &Secret<Vec<u8>>,
 ) -> Result<Secret<Value>, ProgramFailure> {
-    match read_result(result)? {
-        value if value.expose().is_object() => Ok(value),
-        value if value.expose().is_null() => Ok(Secret::new(Value::Object(Map::new()))),
-        _ => Err(ProgramFailure::Unusable(NOT_AN_OBJECT)),
+    let value = match read_result(result)? {
+        value if value.expose().is_object() => value,
+        value if value.expose().is_null() => Secret::new(Value::Object(Map::new())),
+        _ => return Err(ProgramFailure::Unusable(NOT_AN_OBJECT)),
+    };
+    // Tokens stand in the places of the values that they are made of.
+    let mut tokenize = SecretBuffer::with_capacity(0);
+    if let Some(body) = value.expose().get("tokenize") {
+        tokenize.json(body);
     }
+    let bytes = bt_answer(value.expose(), None).bytes().saturating_add(tokenize.len());
+    if bytes > PROGRAM_ANSWER_BYTES_MAX {
+        return Err(ProgramFailure::Stopped(Stop::ResultTooLarge));
+    }
+    Ok(value)
 }
 
 /// The answer to a call of the older contract. Other members of the result are left out: a program
@@ -369,6 +380,26 @@ mod tests {
         for other in ["1", "[]", "\"text\"", "not json"] {
             assert!(bt_result(&Secret::new(other.as_bytes().to_vec())).is_err());
         }
+    }
+
+    #[test]
+    fn an_answer_of_either_contract_is_bounded() {
+        let text = |bytes: usize| "x".repeat(bytes);
+        for (bytes, fits) in
+            [(PROGRAM_ANSWER_BYTES_MAX - 100, true), (PROGRAM_ANSWER_BYTES_MAX + 1, false)]
+        {
+            for name in PASSED.iter().chain(&["tokenize"]) {
+                let mut result = json!({});
+                result[name] = Value::from(text(bytes));
+                let read = bt_result(&json_text(&result));
+                assert_eq!(read.is_ok(), fits, "{name} of {bytes} bytes");
+            }
+            let own = node_answer(&json_text(&json!({"res": {"body": text(bytes)}}))).unwrap();
+            assert_eq!(own.status == 200, fits);
+        }
+        // A member that is no part of the answer does not count.
+        let dropped = json!({"raw": 1, "args": text(PROGRAM_ANSWER_BYTES_MAX + 1)});
+        assert!(bt_result(&json_text(&dropped)).is_ok());
     }
 
     /// A text of 10 MB would become a tree of hundreds of megabytes.

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::app::programs::Contract;
 use crate::app::{Caller, Error, Maker, Reacted, TokenizeOutcome, Vault, Write};
+use crate::bounds::{PROGRAM_ANSWER_BYTES_MAX, REACTOR_RESULT_BYTES_MAX};
 use crate::domain::reactor::ProgramAnswer;
 use crate::http::Reply;
 use crate::http::programs::answer;
@@ -30,6 +31,18 @@ impl Finished {
                 text.append(answer::bt_answer(value.expose(), tokens.as_ref()).into_body());
                 let body = text.finish_text();
                 (ProgramAnswer { status: 200, headers: Vec::new(), body }, None)
+            }
+        }
+    }
+
+    /// True if a repetition with the same idempotency key gets this answer. A failure is not
+    /// remembered, and no answer that takes more room than a stored result.
+    pub(in crate::http) fn is_remembered(&self) -> bool {
+        match self {
+            Self::Own(..) => false,
+            Self::Result { value, tokens } => {
+                let answer = answer::bt_answer(value.expose(), tokens.as_ref());
+                answer.bytes() <= REACTOR_RESULT_BYTES_MAX
             }
         }
     }
@@ -85,5 +98,9 @@ pub(in crate::http) async fn finish(
         }
         None => None,
     };
+    let bytes = answer::bt_answer(value.expose(), tokens.as_ref()).bytes();
+    if bytes > PROGRAM_ANSWER_BYTES_MAX {
+        return Ok(Finished::Own(answer::too_large(), Some("the answer is too large")));
+    }
     Ok(Finished::Result { value, tokens })
 }
