@@ -14,7 +14,7 @@ use crate::domain::reactor::ProgramAnswer;
 use crate::http::passed_headers::for_caller;
 use crate::http::wire::{Object, tokenize};
 use crate::http::{Problem, Reply};
-use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
+use crate::idempotency::{AnswerStatus, OwnHead, PartLifetime, RememberedAnswer};
 use crate::secret::{Secret, SecretBody, SecretBuffer};
 
 /// The title of failures of programs in proxies, as published.
@@ -22,6 +22,7 @@ const VALIDATION: &str = "One or more validation errors occurred.";
 const RUNTIME_ERROR: &str = "Reactor Runtime Error";
 const NOT_AN_OBJECT: &str = "The program returned something other than an object.";
 const NO_RES: &str = "The program returned no member res with a status and a body.";
+const NOT_A_STATUS: &str = "The status is not one of an answer.";
 const THREW: &str = "The program threw an error.";
 const NOT_A_PROGRAM: &str = "The code is not a program.";
 const LOST: &str = "The server was stopped while the program ran. It may have run in part, and it is not \
@@ -31,6 +32,8 @@ const NO_MEMORY: &str =
     "The server had no memory left for a message of the program, which has run in part.";
 const NO_TOKENS: &str =
     "The program has run, but the server was too busy to make the tokens of its result.";
+const NOT_KEPT: &str =
+    "The program ran for the first request with this key. Its answer was too large to be kept.";
 const TOO_LARGE: &str = "The answer of the program is too large.";
 
 /// The members of a result of the older contract, besides tokens.
@@ -90,15 +93,15 @@ pub(in crate::http) fn node_answer(
     result: &Secret<Vec<u8>>,
 ) -> Result<ProgramAnswer, ProgramFailure> {
     let value = read_result(result)?;
-    let res = value.expose().get("res").and_then(Value::as_object);
-    let answer = res.and_then(response);
-    answer.ok_or(ProgramFailure::Unusable(NO_RES))
+    response(value.expose().get("res"))
 }
 
-/// The member `res` of a result of the newer contract. `None` if it has another form.
-pub(in crate::http) fn response(res: &Map<String, Value>) -> Option<ProgramAnswer> {
+/// The member `res` of a result of the newer contract.
+fn response(res: Option<&Value>) -> Result<ProgramAnswer, ProgramFailure> {
+    let no_res = || ProgramFailure::Unusable(NO_RES);
+    let res = res.and_then(Value::as_object).ok_or_else(no_res)?;
     let status = match res.get("statusCode").or_else(|| res.get("status")) {
-        Some(status) => status.as_u64().and_then(|it| u16::try_from(it).ok())?,
+        Some(status) => status.as_u64().and_then(|it| u16::try_from(it).ok()).ok_or_else(no_res)?,
         None => 200,
     };
     let headers = match res.get("headers") {
@@ -108,7 +111,7 @@ pub(in crate::http) fn response(res: &Map<String, Value>) -> Option<ProgramAnswe
             .collect(),
         Some(_) | None => Vec::new(),
     };
-    Some(own(status, headers, res.get("body").unwrap_or(&Value::Null)))
+    own(status, headers, res.get("body").unwrap_or(&Value::Null))
 }
 
 fn scalar(value: &Value) -> Option<String> {
@@ -120,10 +123,14 @@ fn scalar(value: &Value) -> Option<String> {
 }
 
 /// A response of the program itself. A text is sent as it is, any other value as JSON.
-fn own(status: u16, headers: Vec<(String, Secret<String>)>, body: &Value) -> ProgramAnswer {
+fn own(
+    status: u16,
+    headers: Vec<(String, Secret<String>)>,
+    body: &Value,
+) -> Result<ProgramAnswer, ProgramFailure> {
     // An interim status is not an answer.
     if !(200..=599).contains(&status) {
-        return failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &["The status is not one of an answer."]);
+        return Err(ProgramFailure::Unusable(NOT_A_STATUS));
     }
     let mut headers: Vec<_> = headers
         .into_iter()
@@ -143,9 +150,9 @@ fn own(status: u16, headers: Vec<(String, Secret<String>)>, body: &Value) -> Pro
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => text.json(body),
     }
     if text.len() > PROGRAM_ANSWER_BYTES_MAX {
-        return failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[TOO_LARGE]);
+        return Err(ProgramFailure::Stopped(Stop::ResultTooLarge));
     }
-    ProgramAnswer { status, headers, body: text.finish_text() }
+    Ok(ProgramAnswer { status, headers, body: text.finish_text() })
 }
 
 /// The answer to a call without a result.
@@ -180,13 +187,18 @@ fn threw(thrown: &Thrown) -> ProgramAnswer {
             ProgramAnswer { status, headers: Vec::new(), body: text_of(body) }
         }
         Thrown::Response { status, headers, body } => {
-            let copy = |(name, value): &(String, Secret<String>)| {
-                (name.clone(), Secret::new(value.expose().clone()))
-            };
-            own(*status, headers.iter().map(copy).collect(), body.expose())
+            let own = own(*status, copied(headers), body.expose());
+            own.unwrap_or_else(|why| failure(Contract::Bt, &why))
         }
         Thrown::Other { message } => failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[message.expose()]),
     }
+}
+
+fn copied(headers: &[(String, Secret<String>)]) -> Vec<(String, Secret<String>)> {
+    let copy = |(name, value): &(String, Secret<String>)| {
+        (name.clone(), Secret::new(value.expose().clone()))
+    };
+    headers.iter().map(copy).collect()
 }
 
 fn message(thrown: &Thrown) -> &str {
@@ -237,10 +249,16 @@ impl Reply {
     /// The answer of a program. It has an opaque origin, and no header that only the vault may set.
     pub(in crate::http) fn of_program(answer: ProgramAnswer) -> Self {
         let ProgramAnswer { status, headers, mut body } = answer;
+        let body = std::mem::take(body.expose_mut()).into_bytes();
+        Self::with_head(OwnHead { status, headers }, Secret::new(body))
+    }
+
+    /// The first time, and when it is repeated.
+    pub(in crate::http) fn with_head(head: OwnHead, body: Secret<Vec<u8>>) -> Self {
+        let OwnHead { status, headers } = head;
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let bytes = Secret::new(std::mem::take(body.expose_mut()).into_bytes());
         let has_no_body = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-        let body = if has_no_body { SecretBody::empty() } else { SecretBody::from(bytes) };
+        let body = if has_no_body { SecretBody::empty() } else { SecretBody::from(body) };
         let mut reply = Self::with_status(status, body);
         let headers: Vec<_> = headers
             .into_iter()
@@ -300,8 +318,7 @@ fn error_text(object: &mut Object, text: &str) {
 
 /// The answer of a code transform in place of the destination's.
 pub(in crate::http) fn in_place(res: &Secret<Value>) -> ProgramAnswer {
-    let answer = res.expose().as_object().and_then(response);
-    answer.unwrap_or_else(|| failed(502, "Bad Gateway", NO_RES, &[NO_RES]))
+    response(Some(res.expose())).unwrap_or_else(|why| failure(Contract::Node, &why))
 }
 
 /// The answer of a call that the server could not finish.
@@ -322,6 +339,17 @@ pub(in crate::http) fn no_tokens() -> ProgramAnswer {
 /// An answer that is not kept for the caller, since it is too large.
 pub(in crate::http) fn too_large() -> ProgramAnswer {
     failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[TOO_LARGE])
+}
+
+/// An answer of a program as repetitions of its request get it.
+pub(in crate::http) fn remembered(answer: &ProgramAnswer) -> RememberedAnswer {
+    let head = OwnHead { status: answer.status, headers: copied(&answer.headers) };
+    RememberedAnswer::of_program(head, answer.body.expose().as_bytes())
+}
+
+/// The answer to the repetition of a request whose answer is too large to be kept.
+pub(in crate::http) fn not_kept() -> ProgramAnswer {
+    failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[NOT_KEPT])
 }
 
 /// The answer of a call that the vault refused after it was accepted.
@@ -394,8 +422,8 @@ mod tests {
                 let read = bt_result(&json_text(&result));
                 assert_eq!(read.is_ok(), fits, "{name} of {bytes} bytes");
             }
-            let own = node_answer(&json_text(&json!({"res": {"body": text(bytes)}}))).unwrap();
-            assert_eq!(own.status == 200, fits);
+            let own = node_answer(&json_text(&json!({"res": {"body": text(bytes)}})));
+            assert_eq!(own.is_ok(), fits);
         }
         // A member that is no part of the answer does not count.
         let dropped = json!({"raw": 1, "args": text(PROGRAM_ANSWER_BYTES_MAX + 1)});
@@ -425,8 +453,8 @@ mod tests {
             let failed = failure(Contract::Node, &why);
             assert_eq!(failed.status, 502);
         }
-        let interim = node_answer(&json_text(&json!({"res": {"statusCode": 101}}))).unwrap();
-        assert_eq!(interim.status, 500);
+        let interim = node_answer(&json_text(&json!({"res": {"statusCode": 101}}))).unwrap_err();
+        assert_eq!(failure(Contract::Node, &interim).status, 502);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::domain::reactor::ProgramAnswer;
 use crate::http::Reply;
 use crate::http::programs::answer;
 use crate::http::wire::tokenize;
+use crate::idempotency::RememberedAnswer;
 use crate::secret::{Secret, SecretBuffer};
 
 const NO_MAKER: &str = "The application of the reactor was deleted, so it makes no tokens.";
@@ -35,16 +36,25 @@ impl Finished {
         }
     }
 
-    /// True if a repetition with the same idempotency key gets this answer. A failure is not
-    /// remembered, and no answer that takes more room than a stored result.
-    pub(in crate::http) fn is_remembered(&self) -> bool {
+    /// The reason, if it is a failure.
+    pub(in crate::http) const fn failure(&self) -> Option<&'static str> {
         match self {
-            Self::Own(..) => false,
-            Self::Result { value, tokens } => {
-                let answer = answer::bt_answer(value.expose(), tokens.as_ref());
-                answer.bytes() <= REACTOR_RESULT_BYTES_MAX
-            }
+            Self::Own(_, reason) => *reason,
+            Self::Result { .. } => None,
         }
+    }
+
+    /// The answer to repetitions with the same idempotency key. One that takes more room than a
+    /// stored result is not kept; the program does not run a second time all the same.
+    pub(in crate::http) fn remembered(&self) -> RememberedAnswer {
+        let answer = match self {
+            Self::Own(answer, _) => answer::remembered(answer),
+            Self::Result { value, tokens } => answer::bt_answer(value.expose(), tokens.as_ref()),
+        };
+        if answer.bytes() > REACTOR_RESULT_BYTES_MAX {
+            return answer::remembered(&answer::not_kept());
+        }
+        answer
     }
 
     pub(in crate::http) fn into_reply(self) -> Reply {
