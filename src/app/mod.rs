@@ -96,7 +96,7 @@ pub use proxies::transforms::code::FailedProgram;
 #[cfg(any(fuzzing, test))]
 pub(crate) use proxy_calls::fuzz as proxy_fuzz;
 pub use proxy_calls::{CalledProxy, ChosenProxy, ProxyCall, ProxyFailure};
-pub use reactors::react::{InvocationKind, Maker, PreparedReaction, Reacted};
+pub use reactors::react::{InvocationKind, PreparedReaction, Reacted};
 pub use reactors::results::ResultState;
 pub use rotation::{
     KeyInventory, KeyState, ListedKey, ListedRotation, MasterRotation, NewSigner, RotationProgress,

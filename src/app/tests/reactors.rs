@@ -296,6 +296,43 @@ fn every_outcome_reaches_the_caller() {
 }
 
 #[test]
+fn tokens_of_a_result_are_made_only_while_the_reactor_and_its_maker_exist() {
+    let scene = Scene::new();
+    let (owner, reactors) = (&scene.vault.caller, scene.vault.app.reactors());
+    let body = json!({"args": 1});
+    let delete = |caller: &Caller| {
+        let access = scene.vault.app.access();
+        let application = caller.application.id;
+        block_on(access.delete_application(owner.tenant.id, application, Some(owner))).unwrap();
+    };
+    let id = |made: Result<Arc<Caller>, Error>| match made {
+        Ok(maker) => Some(maker.application.id),
+        Err(Error::Forbidden(_)) => None,
+        Err(other) => panic!("{other:?}"),
+    };
+    // Without an application the caller makes them.
+    let caller = scene.caller(&[Permission::ReactorInvoke, Permission::TokenCreate]);
+    let plain = scene.reactor(|_| ());
+    let prepared = scene.prepare(&caller, plain.id, &body).unwrap();
+    assert_eq!(id(reactors.maker(&caller, &prepared)), Some(caller.application.id));
+    delete(&caller);
+    assert_eq!(id(reactors.maker(&caller, &prepared)), None, "the caller was deleted");
+    let prepared = scene.prepare(owner, plain.id, &body).unwrap();
+    block_on(reactors.delete(owner, plain.id)).unwrap();
+    assert_eq!(id(reactors.maker(owner, &prepared)), None, "the reactor was deleted");
+    let maker = scene.caller(&[Permission::TokenCreate]);
+    let with = || scene.reactor(|it| it.application = Some(maker.application.id));
+    let (first, second) = (with(), with());
+    let prepare = |reactor: &Reactor| scene.prepare(owner, reactor.id, &body).unwrap();
+    let (of_first, of_second) = (prepare(&first), prepare(&second));
+    assert_eq!(id(reactors.maker(owner, &of_first)), Some(maker.application.id));
+    block_on(reactors.delete(owner, first.id)).unwrap();
+    assert_eq!(id(reactors.maker(owner, &of_first)), None, "the reactor was deleted");
+    delete(&maker);
+    assert_eq!(id(reactors.maker(owner, &of_second)), None, "its application was deleted");
+}
+
+#[test]
 fn a_repeated_call_has_the_time_that_is_left() {
     let scene = Scene::new();
     let (caller, reactors) = (&scene.vault.caller, scene.vault.app.reactors());

@@ -166,7 +166,7 @@ async fn run(exchange: &Exchange<'_>, id: ReactorId) -> WriteAnswer {
             return Err(error.into());
         }
     };
-    let finished = finish(app, caller, reacted).await;
+    let finished = finish(app, caller, &prepared, reacted).await;
     tell(exchange, &prepared, &finished).await;
     Ok(finished?.into_reply())
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::app::programs::Contract;
-use crate::app::{Caller, Error, Maker, Reacted, TokenizeOutcome, Vault, Write};
+use crate::app::{Caller, Error, PreparedReaction, Reacted, TokenizeOutcome, Vault, Write};
 use crate::bounds::{PROGRAM_ANSWER_BYTES_MAX, REACTOR_RESULT_BYTES_MAX};
 use crate::domain::reactor::ProgramAnswer;
 use crate::http::Reply;
@@ -11,8 +11,6 @@ use crate::http::programs::answer;
 use crate::http::wire::tokenize;
 use crate::idempotency::RememberedAnswer;
 use crate::secret::{Secret, SecretBuffer};
-
-const NO_MAKER: &str = "The application of the reactor was deleted, so it makes no tokens.";
 
 /// A call whose answer is decided.
 pub(in crate::http) enum Finished {
@@ -72,9 +70,10 @@ impl Finished {
 pub(in crate::http) async fn finish(
     app: &Vault,
     caller: &Caller,
+    prepared: &PreparedReaction,
     reacted: Reacted,
 ) -> Result<Finished, Error> {
-    let Reacted { contract, result, maker } = reacted;
+    let Reacted { contract, result } = reacted;
     let used = match (result, contract) {
         (Ok(result), Contract::Bt) => answer::bt_result(&result).map(Ok),
         (Ok(result), Contract::Node) => answer::node_answer(&result).map(Err),
@@ -90,14 +89,8 @@ pub(in crate::http) async fn finish(
     };
     let tokens = match value.expose().get("tokenize").filter(|value| !value.is_null()) {
         Some(body) => {
-            let maker = match &maker {
-                Maker::Application(application) => application,
-                Maker::Caller => caller,
-                Maker::Gone => return Err(Error::Forbidden(NO_MAKER)),
-            };
-            let draft = tokenize::parse(body);
-            match app.tokens(maker).tokenize(draft, &Write::plain()).await {
-                Ok(made) => Some(made.outcome),
+            match make(app, caller, prepared, body).await {
+                Ok(made) => Some(made),
                 // The caller would take "busy" for a call that has not run.
                 Err(Error::Busy) => {
                     let reason = Some("the server was too busy to make the tokens");
@@ -113,4 +106,15 @@ pub(in crate::http) async fn finish(
         return Ok(Finished::Own(answer::too_large(), Some("the answer is too large")));
     }
     Ok(Finished::Result { value, tokens })
+}
+
+async fn make(
+    app: &Vault,
+    caller: &Caller,
+    prepared: &PreparedReaction,
+    body: &Value,
+) -> Result<TokenizeOutcome, Error> {
+    let maker = app.reactors().maker(caller, prepared)?;
+    let made = app.tokens(&maker).tokenize(tokenize::parse(body), &Write::plain()).await?;
+    Ok(made.outcome)
 }

@@ -57,7 +57,7 @@ impl LaterCall {
             }
         };
         let finished = match reacted {
-            Ok(reacted) => finish(&self.http.app, &self.caller, reacted).await,
+            Ok(reacted) => finish(&self.http.app, &self.caller, &self.prepared, reacted).await,
             Err(Error::Busy) => return (answer::unstarted(), Some("no worker was free")),
             Err(error) => Err(error),
         };
