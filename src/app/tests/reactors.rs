@@ -13,6 +13,7 @@ use crate::app::programs::{
 };
 use crate::app::reactors::react::{InvocationKind, PreparedReaction, Reacted};
 use crate::app::reactors::results::ResultState;
+use crate::app::tests::sessions::{authorize_for, public};
 use crate::app::tests::{TestVault, card, everything, new_caller};
 use crate::app::{ApplicationDraft, Caller, Error, Write, configure_programs};
 use crate::bounds::{REACTOR_RESULT_RETENTION, REACTOR_TOKENS_MAX, REACTORS_MAX};
@@ -401,6 +402,31 @@ fn a_result_is_for_the_application_that_asked_until_it_expires() {
     assert!(matches!(read(caller, id), Err(Error::NotFound(_))));
     block_on(scene.vault.app.upkeep().sweep_all()).unwrap();
     scene.vault.assert_clean();
+}
+
+#[test]
+fn a_result_is_for_the_session_that_asked() {
+    let scene = Scene::new();
+    let (vault, reactors) = (&scene.vault, scene.vault.app.reactors());
+    let reactor = scene.reactor(|_| ());
+    let page = block_on(public(vault));
+    let session = || {
+        let access = vault.app.access();
+        let made = block_on(access.create_session(&page)).unwrap();
+        let granted = Access::new(vec![Permission::ReactorInvoke], vec![]);
+        block_on(authorize_for(vault, &made, granted)).unwrap();
+        access.authenticate(&made.text).unwrap()
+    };
+    let (asked, other) = (session(), session());
+    let id = reactors.new_request();
+    let (body, kind) = (json!({"args": 1}), InvocationKind::Async(id));
+    let prepared = block_on(reactors.prepare(&asked, reactor.id, &body, kind)).unwrap();
+    block_on(reactors.accept(&asked, &prepared, &Write::plain())).unwrap();
+    let read = |caller: &Caller| block_on(reactors.result(caller, reactor.id, id));
+    assert!(matches!(read(&asked), Ok(ResultState::Pending)));
+    for stranger in [&other, &page, &vault.caller] {
+        assert!(matches!(read(stranger), Err(Error::NotFound(_))));
+    }
 }
 
 /// A reactor, and a call of it that waits for its answer.
