@@ -15,7 +15,7 @@ use crate::domain::audit::Act;
 use crate::domain::id::{AccessSessionId, ReactorId, ReactorRequestId};
 use crate::domain::reactor::{ProgramAnswer, ReactorResult};
 use crate::domain::webhook::EventKind;
-use crate::store::tables;
+use crate::store::tables::{self, CountKind};
 
 const TOO_MANY: &str = "The tenant has as many results of reactors as it can: they expire a day \
                         after their calls.";
@@ -47,12 +47,9 @@ impl Reactors<'_> {
         let (now, tenant) = (self.vault.now(), caller.tenant.id);
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                let mut count = 0_usize;
-                for row in snapshot.range(&tables::reactor_results_of(tenant))? {
-                    row?;
-                    count = count.saturating_add(1);
-                }
-                if count >= REACTOR_RESULTS_MAX {
+                // The rows have the answers, so they are not read to be counted.
+                let stored = snapshot.count(&tables::counts(tenant, CountKind::ReactorResults))?;
+                if usize::try_from(stored).is_ok_and(|stored| stored >= REACTOR_RESULTS_MAX) {
                     return Err(Error::Conflict(TOO_MANY));
                 }
                 let pending = ReactorResult {

@@ -16,7 +16,9 @@ use crate::app::reactors::results::ResultState;
 use crate::app::tests::sessions::{authorize_for, public};
 use crate::app::tests::{TestVault, card, everything, new_caller};
 use crate::app::{ApplicationDraft, Caller, Error, Write, configure_programs};
-use crate::bounds::{REACTOR_RESULT_RETENTION, REACTOR_TOKENS_MAX, REACTORS_MAX};
+use crate::bounds::{
+    REACTOR_RESULT_RETENTION, REACTOR_RESULTS_MAX, REACTOR_TOKENS_MAX, REACTORS_MAX,
+};
 use crate::clock::Clock;
 use crate::domain::access::Access;
 use crate::domain::id::ReactorId;
@@ -26,7 +28,9 @@ use crate::domain::program::Runtime;
 use crate::domain::proxy::Configuration;
 use crate::domain::reactor::{ProgramAnswer, Reactor, ReactorSettings};
 use crate::secret::Secret;
+use crate::store::tables::{self, CountKind};
 use crate::store::tests::block_on;
+use crate::store::{Change, Verdict};
 
 /// Notes the calls, and answers each with the next outcome.
 #[derive(Debug, Default)]
@@ -401,6 +405,33 @@ fn a_result_is_for_the_application_that_asked_until_it_expires() {
     clock.advance(REACTOR_RESULT_RETENTION);
     assert!(matches!(read(caller, id), Err(Error::NotFound(_))));
     block_on(scene.vault.app.upkeep().sweep_all()).unwrap();
+    scene.vault.assert_clean();
+}
+
+/// The number is counted with the rows: an accepted call reads no stored answer.
+#[test]
+fn a_tenant_has_so_many_results() {
+    let scene = Scene::new();
+    let (caller, reactors) = (&scene.vault.caller, scene.vault.app.reactors());
+    let reactor = scene.reactor(|_| ());
+    let accept = || {
+        let (body, kind) = (json!({"args": 1}), InvocationKind::Async(reactors.new_request()));
+        let prepared = block_on(reactors.prepare(caller, reactor.id, &body, kind)).unwrap();
+        block_on(reactors.accept(caller, &prepared, &Write::plain())).map(|_| ())
+    };
+    let key = tables::counts(caller.tenant.id, CountKind::ReactorResults);
+    let add = |by: i64| {
+        let change = Change::new().count(key.clone(), by);
+        assert!(matches!(block_on(scene.vault.app.store().commit(change)), Ok(Verdict::Applied)));
+    };
+    accept().unwrap();
+    assert_eq!(scene.vault.app.snapshot().unwrap().count(&key).unwrap(), 1);
+    let others = i64::try_from(REACTOR_RESULTS_MAX).unwrap() - 2;
+    add(others);
+    accept().unwrap();
+    assert!(matches!(accept(), Err(Error::Conflict(_))));
+    add(-others);
+    accept().unwrap();
     scene.vault.assert_clean();
 }
 
