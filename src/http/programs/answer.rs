@@ -257,7 +257,8 @@ impl Reply {
     pub(in crate::http) fn with_head(head: OwnHead, body: Secret<Vec<u8>>) -> Self {
         let OwnHead { status, headers } = head;
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let has_no_body = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+        let without = [StatusCode::NO_CONTENT, StatusCode::RESET_CONTENT, StatusCode::NOT_MODIFIED];
+        let has_no_body = without.contains(&status);
         let body = if has_no_body { SecretBody::empty() } else { SecretBody::from(body) };
         let mut reply = Self::with_status(status, body);
         let headers: Vec<_> = headers
@@ -379,6 +380,15 @@ mod tests {
         Secret::new(String::from(text))
     }
 
+    fn context() -> RequestContext {
+        RequestContext {
+            trace: String::from("t-1"),
+            cross_origin: false,
+            problem_type: "application/json",
+            base: None,
+        }
+    }
+
     fn class(status: u16) -> Thrown {
         Thrown::Class {
             status,
@@ -407,6 +417,27 @@ mod tests {
         assert_eq!(bt_answer(nothing.expose(), None).into_body().expose(), b"{}");
         for other in ["1", "[]", "\"text\"", "not json"] {
             assert!(bt_result(&Secret::new(other.as_bytes().to_vec())).is_err());
+        }
+    }
+
+    #[test]
+    fn a_result_that_is_no_tree_says_why() {
+        let deep = format!("{{\"raw\":{}{}}}", "[".repeat(200), "]".repeat(200));
+        for text in [deep.as_str(), r#"{"raw":"\ud800"}"#, r#"{"res":{"body":"\udfff"}}"#] {
+            let result = Secret::new(text.as_bytes().to_vec());
+            for refused in [bt_result(&result).err(), node_answer(&result).err()] {
+                let Some(ProgramFailure::Unusable(why)) = refused else { panic!("{refused:?}") };
+                assert!(why.contains("nested too deeply") && why.contains("Unicode"), "{why}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_status_without_a_body_is_sent_without_one() {
+        for (status, bytes) in [(200, 3), (204, 0), (205, 0), (304, 0), (404, 3)] {
+            let answer = ProgramAnswer { status, headers: Vec::new(), body: text("tea") };
+            let response = context().success(Reply::of_program(answer));
+            assert_eq!((response.status().as_u16(), response.body().len()), (status, bytes));
         }
     }
 
@@ -508,13 +539,7 @@ mod tests {
             body: Secret::new(json!("<p>page</p>")),
         };
         let failed = failure(Contract::Bt, &ProgramFailure::Threw(thrown));
-        let context = RequestContext {
-            trace: String::from("t-1"),
-            cross_origin: false,
-            problem_type: "application/json",
-            base: None,
-        };
-        let response = context.success(Reply::of_program(failed));
+        let response = context().success(Reply::of_program(failed));
         assert_eq!(response.status(), 418);
         let mut found: Vec<_> = response
             .headers()
