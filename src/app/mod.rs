@@ -89,14 +89,14 @@ pub use outbound::{
 };
 pub use processes::Beat;
 pub use program_calls::identity::ProgramIdentity;
-pub use program_calls::{HostedCall, ProgramFailure, ProgramHosts};
+pub use program_calls::{HostedCall, ProgramFailure, ProgramHosts, read_result};
 pub use proxies::expressions::check_expressions;
 pub use proxies::transforms::TransformFailure;
 pub use proxies::transforms::code::FailedProgram;
 #[cfg(any(fuzzing, test))]
 pub(crate) use proxy_calls::fuzz as proxy_fuzz;
 pub use proxy_calls::{CalledProxy, ChosenProxy, ProxyCall, ProxyFailure};
-pub use reactors::react::{InvocationKind, Maker, PreparedReaction, Reacted};
+pub use reactors::react::{InvocationKind, PreparedReaction, Reacted};
 pub use reactors::results::ResultState;
 pub use rotation::{
     KeyInventory, KeyState, ListedKey, ListedRotation, MasterRotation, NewSigner, RotationProgress,

@@ -20,8 +20,8 @@ use crate::secret::Secret;
 pub const VAULT_URL: &str = "https://vault.internal";
 
 pub trait Programs: Debug + Send + Sync {
-    /// Runs one call in a worker of its own. [`Error::Busy`] if the share of the tenant is taken.
-    /// Dropping the future ends the worker.
+    /// Runs one call in a worker of its own. [`Error::Busy`] if the share of the tenant is taken and
+    /// the program has not started. Dropping the future ends the worker.
     fn run(&self, call: ProgramCall, host: Arc<dyn ProgramHost>) -> Running<'_>;
 
     /// The reason for which no program can run here: the settings or the kernel.
@@ -82,6 +82,8 @@ pub enum Thrown {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
     TimedOut,
+    /// The tenant's share of the memory for messages between workers and the vault was taken.
+    NoMemory,
     OutOfMemory,
     ResultTooLarge,
     /// The worker ended without a result.

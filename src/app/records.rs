@@ -160,6 +160,8 @@ record! {
     "result" ReactorResult, ReactorRequestId, ReactorResults,
     (tables::reactor_results, tables::reactor_result_of_key),
     (record::encode_reactor_result, record::decode_reactor_result) {
+        const COUNT: Option<CountKind> = Some(CountKind::ReactorResults);
+
         fn entries(&self, _keys: &TenantKeys) -> Vec<Entry> {
             let id = self.id.uuid();
             vec![Entry::due(self.expires_at, ExpiryKind::ReactorResult, self.tenant, id)]

@@ -68,7 +68,7 @@ type Fetch<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 /// The reason that a call ended without an outcome.
 enum Broken {
     /// The share of the tenant in the memory of frames is taken.
-    Busy,
+    NoMemory,
     /// The worker ended, or sent what a sound worker does not send.
     Worker,
 }
@@ -113,30 +113,36 @@ impl<'a> Conversation<'a> {
         }
     }
 
-    /// Runs the call. The worker must be behind these walls.
+    /// Runs the call. The worker must be behind these walls. [`Error::Busy`] only before the program
+    /// has started: callers repeat such a call.
     pub async fn run(
         mut self,
         call: WorkerCall,
         needed: Confinement,
     ) -> Result<ProgramOutcome, Error> {
-        match self.exchange(call, needed).await {
-            Ok(outcome) => Ok(outcome),
-            Err(Broken::Busy) => Err(Error::Busy),
-            Err(Broken::Worker) => Ok(ProgramOutcome::Stopped(Stop::Died)),
-        }
+        let ended = match self.greet(needed).await {
+            Err(Broken::NoMemory) => return Err(Error::Busy),
+            Err(Broken::Worker) => Err(Broken::Worker),
+            Ok(()) => self.exchange(call).await,
+        };
+        Ok(match ended {
+            Ok(outcome) => outcome,
+            Err(Broken::NoMemory) => ProgramOutcome::Stopped(Stop::NoMemory),
+            Err(Broken::Worker) => ProgramOutcome::Stopped(Stop::Died),
+        })
     }
 
-    async fn exchange(
-        &mut self,
-        call: WorkerCall,
-        needed: Confinement,
-    ) -> Result<ProgramOutcome, Broken> {
+    async fn greet(&mut self, needed: Confinement) -> Result<(), Broken> {
         let (FromWorker::Ready(confinement), _) = self.reader.next().await? else {
             return Err(Broken::Worker);
         };
         if needed.landlock && !confinement.landlock || needed.seccomp && !confinement.seccomp {
             return Err(Broken::Worker);
         }
+        Ok(())
+    }
+
+    async fn exchange(&mut self, call: WorkerCall) -> Result<ProgramOutcome, Broken> {
         let frame = ToWorker::Call(call).encode().or(Err(Broken::Worker))?;
         self.outgoing.push_back(Outgoing { frame, _memory: None });
         loop {
@@ -290,7 +296,7 @@ impl<'a> FrameMemory<'a> {
     fn take(budget: FrameBudget<'a>, bytes: usize) -> Result<Self, Broken> {
         let bytes = if bytes > CODE_SMALL_FRAME_BYTES { bytes } else { 0 };
         if bytes > 0 && !budget.shares.take(budget.claimant, bytes) {
-            return Err(Broken::Busy);
+            return Err(Broken::NoMemory);
         }
         Ok(Self { budget, bytes })
     }

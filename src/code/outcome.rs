@@ -5,8 +5,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::app::programs::{ProgramOutcome, Stop, Thrown};
-use crate::bounds::{CODE_MESSAGE_BYTES_MAX, CODE_THROWN_BYTES_MAX};
+use crate::bounds::{CODE_MESSAGE_BYTES_MAX, CODE_THROWN_BYTES_MAX, JSON_VALUES_MAX};
 use crate::code::worker::engine::OUT_OF_MEMORY;
+use crate::domain::json_count::count_values;
 use crate::secret::Secret;
 
 /// Members as text: what they hold is read once it is known how long they are.
@@ -59,7 +60,7 @@ fn read_parts(text: OutcomeText<'_>) -> Option<ProgramOutcome> {
             ProgramOutcome::Returned(Secret::new(Vec::from(value.get())))
         }
         ("threw", None, Some(thrown), None, None) | ("threw", None, None, Some(thrown), None)
-            if thrown.get().len() > CODE_THROWN_BYTES_MAX =>
+            if is_too_large(thrown) =>
         {
             ProgramOutcome::Stopped(Stop::ResultTooLarge)
         }
@@ -97,6 +98,12 @@ fn read_parts(text: OutcomeText<'_>) -> Option<ProgramOutcome> {
         }
         _ => return None,
     })
+}
+
+/// A thrown value becomes a tree, which takes many times the memory of its text.
+fn is_too_large(thrown: &RawValue) -> bool {
+    let text = thrown.get();
+    text.len() > CODE_THROWN_BYTES_MAX || count_values(text.as_bytes()) > JSON_VALUES_MAX
 }
 
 fn is_status(status: u16) -> bool {

@@ -12,7 +12,7 @@ use super::*;
 use crate::app::programs::{Contract, Fetching, Level, ProgramRequest, ProgramResponse, Thrown};
 use crate::bounds::{
     CODE_FETCHES_MAX, CODE_FRAME_BYTES_MAX, CODE_LINES_MAX, CODE_MESSAGE_BYTES_MAX,
-    CODE_SOURCES_MAX, CODE_THROWN_BYTES_MAX,
+    CODE_SOURCES_MAX, CODE_THROWN_BYTES_MAX, JSON_VALUES_MAX,
 };
 use crate::code::frames::{FromWorker, HEAD_BYTES, ToWorker};
 use crate::code::worker::engine;
@@ -150,11 +150,24 @@ fn a_large_frame_needs_a_share_of_the_memory() {
     let outcome = FromWorker::Outcome(Secret::new(vec![b' '; 64 * 1024]));
     let sent = frames(&[FromWorker::Ready(WALLS), outcome]);
     let shares = Shares::new(100 * 1024);
+    // The program has run: "busy" would let its caller run it once more.
     let ended = on_runtime(outcome_of(sent.clone(), &shares));
-    assert!(matches!(ended, Err(Error::Busy)));
+    assert_eq!(ended.unwrap(), "Stopped(NoMemory)");
+    // So is an answer that the program does not read.
+    let small = Shares::new(100 * 1024);
+    let ended = on_runtime(outcome_of(frames(&many(1, "GET")), &small));
+    assert_eq!(ended.unwrap(), "Stopped(NoMemory)");
+    assert_eq!((shares.taken(), small.taken()), (0, 0));
     let shares = Shares::new(CODE_FRAME_BYTES_MAX);
     assert_eq!(on_runtime(outcome_of(sent, &shares)).unwrap(), "Stopped(Died)");
     assert_eq!(shares.taken(), 0);
+}
+
+#[test]
+fn a_call_is_busy_only_before_its_program_starts() {
+    let greeting = FromWorker::Outcome(Secret::new(vec![b' '; 64 * 1024]));
+    let ended = on_runtime(outcome_of(frames(&[greeting]), &Shares::new(100 * 1024)));
+    assert!(matches!(ended, Err(Error::Busy)));
 }
 
 #[test]
@@ -180,6 +193,17 @@ fn outcomes_are_read_within_their_bounds() {
         (class(99, "t", "{}"), "Stopped(Died)"),
         (class(400, &long, "{}"), "Stopped(ResultTooLarge)"),
         (class(400, "t", &format!("\"{larger}\"")), "Stopped(ResultTooLarge)"),
+        (
+            class(400, "t", &format!("[{}0]", "0,".repeat(JSON_VALUES_MAX))),
+            "Stopped(ResultTooLarge)",
+        ),
+        (
+            format!(
+                "{{\"kind\":\"threw\",\"response\":{{\"status\":200,\"body\":[{}0]}}}}",
+                "0,".repeat(JSON_VALUES_MAX)
+            ),
+            "Stopped(ResultTooLarge)",
+        ),
         (class(400, "t", &"[".repeat(1_000)), "Stopped(Died)"),
         (
             String::from(r#"{"kind":"threw","response":{"status":299,"headers":[["a","b"]]}}"#),

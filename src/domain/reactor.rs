@@ -1,7 +1,7 @@
 //! Reactors: programs of a tenant that callers run in the vault.
 
 use crate::domain::answer_seed::AnswerSeed;
-use crate::domain::id::{ApplicationId, ReactorId, ReactorRequestId, TenantId};
+use crate::domain::id::{AccessSessionId, ApplicationId, ReactorId, ReactorRequestId, TenantId};
 use crate::domain::program::Runtime;
 use crate::domain::proxy::Configuration;
 use crate::domain::time::Timestamp;
@@ -39,6 +39,8 @@ pub struct ReactorResult {
     pub tenant: TenantId,
     pub reactor: ReactorId,
     pub requested_by: ApplicationId,
+    /// The session of a public application that asked.
+    pub session: Option<AccessSessionId>,
     pub requested_at: Timestamp,
     /// The call has ended by then, with or without an answer.
     pub ends_at: Timestamp,

@@ -55,8 +55,11 @@ impl Reply {
     }
 
     pub(crate) fn replayed(earlier: Replay) -> Self {
-        let Replay { status, location, body, .. } = earlier;
-        let mut reply = Self::with_status(status_code(status), SecretBody::from(body));
+        let Replay { status, location, head, body, .. } = earlier;
+        let mut reply = match head {
+            Some(head) => Self::with_head(head, body),
+            None => Self::with_status(status_code(status), SecretBody::from(body)),
+        };
         reply.location = location;
         reply.with(REPLAYED, HeaderValue::from_static("true"))
     }
@@ -75,7 +78,10 @@ impl Reply {
 impl From<RememberedAnswer> for Reply {
     fn from(mut answer: RememberedAnswer) -> Self {
         let (status, location) = (status_code(answer.status), answer.location.take());
-        let mut reply = Self::with_status(status, SecretBody::from(answer.into_body()));
+        let mut reply = match answer.head.take() {
+            Some(head) => Self::with_head(head, answer.into_body()),
+            None => Self::with_status(status, SecretBody::from(answer.into_body())),
+        };
         reply.location = location;
         reply
     }

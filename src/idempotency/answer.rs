@@ -20,13 +20,22 @@ pub struct RememberedAnswer {
     pub status: AnswerStatus,
     /// The path of the created resource.
     pub location: Option<String>,
+    /// Set if a program wrote the answer. It stands in place of the status.
+    pub head: Option<OwnHead>,
     /// A repetition is refused if the caller may no longer see these.
     pub disclosures: Vec<Disclosure>,
     /// The tokens, intents and keys that the body shows, each once.
     pub subjects: Vec<Subject>,
-    /// JSON text, and the parts that it consists of.
+    /// JSON text, unless a program wrote it, and the parts that it consists of.
     text: SecretBuffer,
     parts: Vec<AnswerPart>,
+}
+
+/// The status and the headers of an answer that a program wrote. They are checked when they are sent.
+#[derive(Debug)]
+pub struct OwnHead {
+    pub status: u16,
+    pub headers: Vec<(String, Secret<String>)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,10 +104,21 @@ pub enum PartLifetime {
 pub struct Replay {
     pub status: AnswerStatus,
     pub location: Option<String>,
-    /// JSON text.
+    pub head: Option<OwnHead>,
+    /// JSON text, unless a program wrote it.
     pub body: Secret<Vec<u8>>,
     /// The tokens that the body shows again.
     pub shown: Vec<Entity>,
+}
+
+impl OwnHead {
+    /// A copy, for the record of the answer.
+    pub fn duplicate(&self) -> Self {
+        let copy = |(name, value): &(String, Secret<String>)| {
+            (name.clone(), Secret::new(value.expose().clone()))
+        };
+        Self { status: self.status, headers: self.headers.iter().map(copy).collect() }
+    }
 }
 
 impl RememberedAnswer {
@@ -113,11 +133,20 @@ impl RememberedAnswer {
         Self {
             status,
             location: None,
+            head: None,
             disclosures: Vec::new(),
             subjects: Vec::new(),
             text: SecretBuffer::with_capacity(0),
             parts: Vec::new(),
         }
+    }
+
+    /// An answer that a program wrote.
+    pub fn of_program(head: OwnHead, body: &[u8]) -> Self {
+        let mut answer = Self::empty(AnswerStatus::Ok);
+        answer.push(body, PartLifetime::Always);
+        answer.head = Some(head);
+        answer
     }
 
     #[must_use]
@@ -179,6 +208,11 @@ impl RememberedAnswer {
             rest = after;
             (text, part.lifetime)
         })
+    }
+
+    /// The length of the whole body.
+    pub fn bytes(&self) -> usize {
+        self.text.len()
     }
 
     /// The whole body, as sent to the first request.

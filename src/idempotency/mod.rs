@@ -7,7 +7,7 @@ mod answer;
 use std::time::Duration;
 
 pub use answer::{
-    AnswerStatus, Disclosure, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId,
+    AnswerStatus, Disclosure, OwnHead, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId,
 };
 
 use crate::bounds::IDEMPOTENCY_KEY_BYTES_MAX;

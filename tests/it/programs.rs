@@ -158,6 +158,43 @@ fn an_idempotency_key_runs_a_program_once() {
 }
 
 #[test]
+fn a_repetition_gets_the_response_of_the_newer_contract() {
+    let vault = Vault::start();
+    let send = |id: &str, key: &str| {
+        let request = post(&format!("/reactors/{id}/react")).key(&vault.keys.private);
+        vault.send(&request.header("BT-IDEMPOTENCY-KEY", key).json(json!({"args": 1})))
+    };
+    let node = |code: &str| {
+        create(&vault, json!({"name": "r", "code": code, "runtime": {"image": "node22"}}))
+    };
+    let own = node(
+        "module.exports = () => ({ res: { statusCode: 402, headers: { 'X-Own': '1',
+         'Set-Cookie': 'a=1' }, body: 'no ' + Math.random() } });",
+    );
+    let (first, again) = (send(&own, "once").with_status(402), send(&own, "once").with_status(402));
+    assert_eq!(first.text(), again.text());
+    assert_eq!(again.header("bt-idempotent-replayed"), Some("true"));
+    assert_eq!(first.header("bt-idempotent-replayed"), None);
+    for name in ["x-own", "content-type", "content-security-policy"] {
+        assert_eq!(first.header(name), again.header(name), "{name}");
+        assert!(first.header(name).is_some(), "{name}");
+    }
+    assert_eq!(again.header("set-cookie"), None);
+    // A failure of the program is not remembered.
+    let random = node("module.exports = () => ({ res: { statusCode: 100 + Math.random() } });");
+    for _ in 0..2 {
+        let failed = send(&random, "failed").with_status(502);
+        assert_eq!(failed.header("bt-idempotent-replayed"), None);
+    }
+    // The program runs once, although its answer is too large to be kept.
+    let large = reactor(&vault, "module.exports = () => ({ raw: 'x'.repeat(1_500_000) });");
+    assert!(send(&large, "large").with_status(200).text().len() > 1_500_000);
+    let again = send(&large, "large").with_status(500);
+    assert_eq!(again.header("bt-idempotent-replayed"), Some("true"));
+    assert!(again.text().contains("too large to be kept"), "{}", again.text());
+}
+
+#[test]
 fn programs_call_each_other_only_so_deep_and_start_nothing_that_outlives_them() {
     let vault = Vault::start();
     let application = vault.application("private", &["reactor:invoke"], &json!([]));

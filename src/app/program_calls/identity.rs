@@ -52,7 +52,11 @@ impl ProgramOwner {
         }
     }
 
-    fn is_there(self, snapshot: &Snapshot, tenant: TenantId) -> Result<bool, StorageFailure> {
+    pub(in crate::app) fn is_there(
+        self,
+        snapshot: &Snapshot,
+        tenant: TenantId,
+    ) -> Result<bool, StorageFailure> {
         let row = match self {
             Self::Proxy(id) => (Table::Proxies, tables::proxies(tenant, id)),
             Self::Reactor(id) => (Table::Reactors, tables::reactors(tenant, id)),

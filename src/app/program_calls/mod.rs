@@ -6,6 +6,7 @@ pub(in crate::app) mod identity;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use uuid::Uuid;
 
 use crate::app::Vault;
@@ -16,8 +17,10 @@ use crate::app::program_calls::identity::{ProgramIdentity, ProgramOwner, Program
 use crate::app::programs::{
     Contract, ProgramCall, ProgramHost, ProgramOutcome, Programs, Stop, Thrown, VAULT_URL,
 };
+use crate::bounds::JSON_VALUES_MAX;
 use crate::domain::application::ApplicationKind;
 use crate::domain::id::{ApplicationId, TenantId};
+use crate::domain::json_count::count_values;
 use crate::domain::key_text::KeyText;
 use crate::domain::program::{self, LineLevel, Runtime};
 use crate::domain::proxy::Configuration;
@@ -26,6 +29,8 @@ use crate::secret::{Secret, SecretBuffer};
 
 const NO_PROGRAMS: &str =
     "This server runs no programs: the section code of its settings does not allow it.";
+const UNREADABLE: &str =
+    "The result of the program is nested too deeply, or a text in it is not valid Unicode.";
 
 /// Makes the services of the vault for a call. The interface that programs call belongs to `http`.
 pub trait ProgramHosts: Sync {
@@ -182,6 +187,16 @@ fn argument(job: &ProgramJob<'_>, key: Option<&Secret<String>>) -> Secret<Vec<u8
 fn text(out: &mut SecretBuffer, text: &str) {
     // Writing into memory cannot fail.
     serde_json::to_writer(out, text).ok();
+}
+
+/// The result of a program as a tree of values. A tree takes many times the memory of its text, so
+/// its values are counted first.
+pub fn read_result(result: &Secret<Vec<u8>>) -> Result<Secret<Value>, ProgramFailure> {
+    if count_values(result.expose()) > JSON_VALUES_MAX {
+        return Err(ProgramFailure::Stopped(Stop::ResultTooLarge));
+    }
+    let read = serde_json::from_slice(result.expose()).ok().map(Secret::new);
+    read.ok_or(ProgramFailure::Unusable(UNREADABLE))
 }
 
 /// The deadline of a call.

@@ -1,5 +1,6 @@
 //! One call of a reactor: fill the arguments, audit, run the program.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -17,6 +18,10 @@ use crate::domain::id::{ReactorId, ReactorRequestId};
 use crate::domain::reactor::Reactor;
 use crate::domain::time::Timestamp;
 use crate::secret::{Secret, SecretBuffer};
+
+const NO_APPLICATION: &str = "The application of the reactor was deleted, so it makes no tokens.";
+const NO_CALLER: &str = "The caller lost its access while the program ran, so it makes no tokens.";
+const NO_REACTOR: &str = "The reactor was deleted while its program ran, so it makes no tokens.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvocationKind {
@@ -38,17 +43,6 @@ pub struct Reacted {
     pub contract: Contract,
     /// JSON.
     pub result: Result<Secret<Vec<u8>>, ProgramFailure>,
-    pub maker: Maker,
-}
-
-/// The maker of the tokens of a result.
-#[derive(Debug)]
-pub enum Maker {
-    Application(Box<Caller>),
-    /// The reactor has no application.
-    Caller,
-    /// The application of the reactor was deleted.
-    Gone,
 }
 
 impl PreparedReaction {
@@ -88,14 +82,14 @@ impl Reactors<'_> {
         Ok(PreparedReaction { reactor, kind, begun, input })
     }
 
-    /// Runs the program.
+    /// Runs the program. It and its wait for a worker take at most this time.
     pub async fn run(
         self,
         caller: &Caller,
         prepared: &PreparedReaction,
         hosts: &dyn ProgramHosts,
+        timeout: Duration,
     ) -> Result<Reacted, Error> {
-        let timeout = prepared.timeout();
         let settings = &prepared.reactor.settings;
         let runtime = settings.runtime.as_ref();
         let contract = contract(runtime);
@@ -117,16 +111,29 @@ impl Reactors<'_> {
             timeout,
         };
         let result = self.vault.run_program(job, hosts).await?;
-        let maker = match settings.application {
+        Ok(Reacted { contract, result })
+    }
+
+    /// The maker of the tokens of a result, with the rights that it has now: the application of the
+    /// reactor, else the caller. Either may have been deleted while the program ran, and so may the
+    /// reactor.
+    pub fn maker(self, caller: &Caller, prepared: &PreparedReaction) -> Result<Arc<Caller>, Error> {
+        let access = self.vault.access();
+        let (tenant, id) = (caller.tenant.id, prepared.reactor.id);
+        let again = access.authenticate_again(caller);
+        if !ProgramOwner::Reactor(id).is_there(&self.vault.snapshot()?, tenant)? {
+            return Err(Error::Forbidden(NO_REACTOR));
+        }
+        match prepared.reactor.settings.application {
             Some(application) => {
-                let access = self.vault.access();
-                let tag = tag_of(prepared.reactor.id);
-                let found = access.caller_without_key(caller.tenant.id, application, tag)?;
-                found.map_or(Maker::Gone, |found| Maker::Application(Box::new(found)))
+                let found = access.caller_without_key(tenant, application, tag_of(id))?;
+                found.map(Arc::new).ok_or(Error::Forbidden(NO_APPLICATION))
             }
-            None => Maker::Caller,
-        };
-        Ok(Reacted { contract, result, maker })
+            None => again.map_err(|error| match error {
+                Error::Unauthenticated => Error::Forbidden(NO_CALLER),
+                other => other,
+            }),
+        }
     }
 }
 

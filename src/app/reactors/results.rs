@@ -12,10 +12,10 @@ use crate::app::reactors::react::{InvocationKind, PreparedReaction};
 use crate::app::records;
 use crate::bounds::{REACTOR_RESULT_RETENTION, REACTOR_RESULTS_MAX};
 use crate::domain::audit::Act;
-use crate::domain::id::{ReactorId, ReactorRequestId};
+use crate::domain::id::{AccessSessionId, ReactorId, ReactorRequestId};
 use crate::domain::reactor::{ProgramAnswer, ReactorResult};
 use crate::domain::webhook::EventKind;
-use crate::store::tables;
+use crate::store::tables::{self, CountKind};
 
 const TOO_MANY: &str = "The tenant has as many results of reactors as it can: they expire a day \
                         after their calls.";
@@ -47,12 +47,9 @@ impl Reactors<'_> {
         let (now, tenant) = (self.vault.now(), caller.tenant.id);
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                let mut count = 0_usize;
-                for row in snapshot.range(&tables::reactor_results_of(tenant))? {
-                    row?;
-                    count = count.saturating_add(1);
-                }
-                if count >= REACTOR_RESULTS_MAX {
+                // The rows have the answers, so they are not read to be counted.
+                let stored = snapshot.count(&tables::counts(tenant, CountKind::ReactorResults))?;
+                if usize::try_from(stored).is_ok_and(|stored| stored >= REACTOR_RESULTS_MAX) {
                     return Err(Error::Conflict(TOO_MANY));
                 }
                 let pending = ReactorResult {
@@ -60,6 +57,7 @@ impl Reactors<'_> {
                     tenant,
                     reactor: prepared.reactor.id,
                     requested_by: caller.application.id,
+                    session: session_of(caller),
                     requested_at: now,
                     ends_at: now.plus(prepared.timeout()).plus(GRACE),
                     expires_at: now.plus(REACTOR_RESULT_RETENTION),
@@ -107,8 +105,8 @@ impl Reactors<'_> {
             .await
     }
 
-    /// Only the application that made the call gets its answer: the arguments were filled with its
-    /// rights.
+    /// Only the application that made the call gets its answer, and of a public application only the
+    /// session: the arguments were filled with its rights.
     pub async fn result(
         self,
         caller: &Caller,
@@ -118,7 +116,8 @@ impl Reactors<'_> {
         let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
         let (result, _): (ReactorResult, _) = records::require(&snapshot, &caller.keys, id, now)?;
         drop(snapshot);
-        if result.reactor != reactor || result.requested_by != caller.application.id {
+        let asked = (reactor, caller.application.id, session_of(caller));
+        if (result.reactor, result.requested_by, result.session) != asked {
             return Err(Error::NotFound("result"));
         }
         let state = match result.answer {
@@ -129,6 +128,10 @@ impl Reactors<'_> {
         self.vault.audit().note_read(caller, id.into(), now).await?;
         Ok(state)
     }
+}
+
+fn session_of(caller: &Caller) -> Option<AccessSessionId> {
+    caller.session.as_ref().map(|session| session.id)
 }
 
 /// Storing the answer takes a moment after the deadline of the program.

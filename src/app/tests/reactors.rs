@@ -14,9 +14,12 @@ use crate::app::programs::{
 };
 use crate::app::reactors::react::{InvocationKind, PreparedReaction, Reacted};
 use crate::app::reactors::results::ResultState;
+use crate::app::tests::sessions::{authorize_for, public};
 use crate::app::tests::{TestVault, card, everything, new_caller};
 use crate::app::{ApplicationDraft, Caller, Error, Write, configure_programs};
-use crate::bounds::{REACTOR_RESULT_RETENTION, REACTOR_TOKENS_MAX, REACTORS_MAX};
+use crate::bounds::{
+    REACTOR_RESULT_RETENTION, REACTOR_RESULTS_MAX, REACTOR_TOKENS_MAX, REACTORS_MAX,
+};
 use crate::clock::Clock;
 use crate::domain::access::Access;
 use crate::domain::id::ReactorId;
@@ -26,7 +29,9 @@ use crate::domain::program::Runtime;
 use crate::domain::proxy::Configuration;
 use crate::domain::reactor::{ProgramAnswer, Reactor, ReactorSettings};
 use crate::secret::Secret;
+use crate::store::tables::{self, CountKind};
 use crate::store::tests::block_on;
+use crate::store::{Change, Verdict};
 
 /// Notes the calls, and answers each with the next outcome.
 #[derive(Debug, Default)]
@@ -121,7 +126,8 @@ impl Scene {
 
     fn react(&self, caller: &Caller, id: ReactorId, body: &Value) -> Result<Reacted, Error> {
         let prepared = self.prepare(caller, id, body)?;
-        block_on(self.vault.app.reactors().run(caller, &prepared, &self.hosts))
+        let timeout = prepared.timeout();
+        block_on(self.vault.app.reactors().run(caller, &prepared, &self.hosts, timeout))
     }
 
     /// The argument of the last call.
@@ -300,6 +306,54 @@ fn every_outcome_reaches_the_caller() {
 }
 
 #[test]
+fn tokens_of_a_result_are_made_only_while_the_reactor_and_its_maker_exist() {
+    let scene = Scene::new();
+    let (owner, reactors) = (&scene.vault.caller, scene.vault.app.reactors());
+    let body = json!({"args": 1});
+    let delete = |caller: &Caller| {
+        let access = scene.vault.app.access();
+        let application = caller.application.id;
+        block_on(access.delete_application(owner.tenant.id, application, Some(owner))).unwrap();
+    };
+    let id = |made: Result<Arc<Caller>, Error>| match made {
+        Ok(maker) => Some(maker.application.id),
+        Err(Error::Forbidden(_)) => None,
+        Err(other) => panic!("{other:?}"),
+    };
+    // Without an application the caller makes them.
+    let caller = scene.caller(&[Permission::ReactorInvoke, Permission::TokenCreate]);
+    let plain = scene.reactor(|_| ());
+    let prepared = scene.prepare(&caller, plain.id, &body).unwrap();
+    assert_eq!(id(reactors.maker(&caller, &prepared)), Some(caller.application.id));
+    delete(&caller);
+    assert_eq!(id(reactors.maker(&caller, &prepared)), None, "the caller was deleted");
+    let prepared = scene.prepare(owner, plain.id, &body).unwrap();
+    block_on(reactors.delete(owner, plain.id)).unwrap();
+    assert_eq!(id(reactors.maker(owner, &prepared)), None, "the reactor was deleted");
+    let maker = scene.caller(&[Permission::TokenCreate]);
+    let with = || scene.reactor(|it| it.application = Some(maker.application.id));
+    let (first, second) = (with(), with());
+    let prepare = |reactor: &Reactor| scene.prepare(owner, reactor.id, &body).unwrap();
+    let (of_first, of_second) = (prepare(&first), prepare(&second));
+    assert_eq!(id(reactors.maker(owner, &of_first)), Some(maker.application.id));
+    block_on(reactors.delete(owner, first.id)).unwrap();
+    assert_eq!(id(reactors.maker(owner, &of_first)), None, "the reactor was deleted");
+    delete(&maker);
+    assert_eq!(id(reactors.maker(owner, &of_second)), None, "its application was deleted");
+}
+
+#[test]
+fn a_repeated_call_has_the_time_that_is_left() {
+    let scene = Scene::new();
+    let (caller, reactors) = (&scene.vault.caller, scene.vault.app.reactors());
+    let reactor = scene.reactor(|_| ());
+    let prepared = scene.prepare(caller, reactor.id, &json!({"args": 1})).unwrap();
+    let left = Duration::from_secs(7);
+    block_on(reactors.run(caller, &prepared, &scene.hosts, left)).unwrap();
+    assert_eq!(scene.fake.calls.lock().unwrap()[0].timeout, left);
+}
+
+#[test]
 fn a_tenant_has_so_many_reactors() {
     let scene = Scene::new();
     for _ in 0..REACTORS_MAX {
@@ -357,6 +411,58 @@ fn a_result_is_for_the_application_that_asked_until_it_expires() {
     assert!(matches!(read(caller, id), Err(Error::NotFound(_))));
     block_on(scene.vault.app.upkeep().sweep_all()).unwrap();
     scene.vault.assert_clean();
+}
+
+/// The number is counted with the rows: an accepted call reads no stored answer.
+#[test]
+fn a_tenant_has_so_many_results() {
+    let scene = Scene::new();
+    let (caller, reactors) = (&scene.vault.caller, scene.vault.app.reactors());
+    let reactor = scene.reactor(|_| ());
+    let accept = || {
+        let (body, kind) = (json!({"args": 1}), InvocationKind::Async(reactors.new_request()));
+        let prepared = block_on(reactors.prepare(caller, reactor.id, &body, kind)).unwrap();
+        block_on(reactors.accept(caller, &prepared, &Write::plain())).map(|_| ())
+    };
+    let key = tables::counts(caller.tenant.id, CountKind::ReactorResults);
+    let add = |by: i64| {
+        let change = Change::new().count(key.clone(), by);
+        assert!(matches!(block_on(scene.vault.app.store().commit(change)), Ok(Verdict::Applied)));
+    };
+    accept().unwrap();
+    assert_eq!(scene.vault.app.snapshot().unwrap().count(&key).unwrap(), 1);
+    let others = i64::try_from(REACTOR_RESULTS_MAX).unwrap() - 2;
+    add(others);
+    accept().unwrap();
+    assert!(matches!(accept(), Err(Error::Conflict(_))));
+    add(-others);
+    accept().unwrap();
+    scene.vault.assert_clean();
+}
+
+#[test]
+fn a_result_is_for_the_session_that_asked() {
+    let scene = Scene::new();
+    let (vault, reactors) = (&scene.vault, scene.vault.app.reactors());
+    let reactor = scene.reactor(|_| ());
+    let page = block_on(public(vault));
+    let session = || {
+        let access = vault.app.access();
+        let made = block_on(access.create_session(&page)).unwrap();
+        let granted = Access::new(vec![Permission::ReactorInvoke], vec![]);
+        block_on(authorize_for(vault, &made, granted)).unwrap();
+        access.authenticate(&made.text).unwrap()
+    };
+    let (asked, other) = (session(), session());
+    let id = reactors.new_request();
+    let (body, kind) = (json!({"args": 1}), InvocationKind::Async(id));
+    let prepared = block_on(reactors.prepare(&asked, reactor.id, &body, kind)).unwrap();
+    block_on(reactors.accept(&asked, &prepared, &Write::plain())).unwrap();
+    let read = |caller: &Caller| block_on(reactors.result(caller, reactor.id, id));
+    assert!(matches!(read(&asked), Ok(ResultState::Pending)));
+    for stranger in [&other, &page, &vault.caller] {
+        assert!(matches!(read(stranger), Err(Error::NotFound(_))));
+    }
 }
 
 /// A reactor, and a call of it that waits for its answer.

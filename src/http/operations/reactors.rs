@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use uuid::Uuid;
 
-use crate::app::{
-    Error, InvocationKind, PreparedReaction, ResultState, TokenizeOutcome, Write, originated,
-};
+use crate::app::{Error, InvocationKind, PreparedReaction, ResultState, Write, originated};
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::{ProxyId, ReactorId, ReactorRequestId};
 use crate::domain::mistakes::Mistakes;
@@ -24,7 +21,6 @@ use crate::http::wire::reactor::{self, ReactorDetail};
 use crate::http::wire::{Object, cursor};
 use crate::http::{Answer, Exchange, Problem, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
-use crate::secret::Secret;
 
 const CALLBACK: &str = "The callback is an https URL.";
 const NOT_FROM_PROGRAMS: &str = "A program cannot make calls that go on without it.";
@@ -162,7 +158,7 @@ async fn run(exchange: &Exchange<'_>, id: ReactorId) -> WriteAnswer {
     // Checked before the program has effects: its answer must find room.
     exchange.http.answers.require_room(claimant(Some(caller), exchange.address))?;
     let prepared = reactors.prepare(caller, id, exchange.body.expose(), kind).await?;
-    let reacted = match reactors.run(caller, &prepared, &hosts).await {
+    let reacted = match reactors.run(caller, &prepared, &hosts, prepared.timeout()).await {
         Ok(reacted) => reacted,
         Err(error) => {
             let why = Some(answer::refused(&error));
@@ -170,13 +166,8 @@ async fn run(exchange: &Exchange<'_>, id: ReactorId) -> WriteAnswer {
             return Err(error.into());
         }
     };
-    let finished = finish(app, caller, reacted).await;
-    let (error, remembered) = match &finished {
-        Ok(Finished::Result { value, tokens }) => (None, Some((value, tokens))),
-        Ok(Finished::Own(_, error)) => (*error, None),
-        Err(error) => (Some(answer::refused(error)), None),
-    };
-    tell(exchange, &prepared, error, remembered).await;
+    let finished = finish(app, caller, &prepared, reacted).await;
+    tell(exchange, &prepared, &finished).await;
     Ok(finished?.into_reply())
 }
 
@@ -184,18 +175,18 @@ async fn run(exchange: &Exchange<'_>, id: ReactorId) -> WriteAnswer {
 async fn tell(
     exchange: &Exchange<'_>,
     prepared: &PreparedReaction,
-    error: Option<&'static str>,
-    remembered: Option<(&Secret<Value>, &Option<TokenizeOutcome>)>,
+    finished: &Result<Finished, Error>,
 ) {
-    let reactors = exchange.app.reactors();
-    match remembered {
-        Some((value, tokens)) => {
-            let render = |(): &()| answer::bt_answer(value.expose(), tokens.as_ref());
-            let write = exchange.write(&render);
-            reactors.finish(exchange.caller, prepared, error, &write).await;
+    let (caller, reactors) = (exchange.caller, exchange.app.reactors());
+    let error = match finished {
+        Ok(finished) if finished.failure().is_none() => {
+            let render = |(): &()| finished.remembered();
+            return reactors.finish(caller, prepared, None, &exchange.write(&render)).await;
         }
-        None => reactors.finish(exchange.caller, prepared, error, &Write::plain()).await,
-    }
+        Ok(finished) => finished.failure(),
+        Err(error) => Some(answer::refused(error)),
+    };
+    reactors.finish(caller, prepared, error, &Write::plain()).await;
 }
 
 /// The lines of a reactor's programs. Reading them counts as reading the reactor.

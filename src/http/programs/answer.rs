@@ -6,7 +6,7 @@ use hyper::header::HeaderValue;
 use serde_json::{Map, Value};
 
 use crate::app::programs::{Contract, Stop, Thrown};
-use crate::app::{Error, FailedProgram, ProgramFailure, TokenizeOutcome};
+use crate::app::{Error, FailedProgram, ProgramFailure, TokenizeOutcome, read_result};
 use crate::bounds::{
     PROGRAM_ANSWER_BYTES_MAX, PROGRAM_ANSWER_HEADERS_MAX, PROGRAM_HEADER_BYTES_MAX,
 };
@@ -14,7 +14,7 @@ use crate::domain::reactor::ProgramAnswer;
 use crate::http::passed_headers::for_caller;
 use crate::http::wire::{Object, tokenize};
 use crate::http::{Problem, Reply};
-use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
+use crate::idempotency::{AnswerStatus, OwnHead, PartLifetime, RememberedAnswer};
 use crate::secret::{Secret, SecretBody, SecretBuffer};
 
 /// The title of failures of programs in proxies, as published.
@@ -22,24 +22,43 @@ const VALIDATION: &str = "One or more validation errors occurred.";
 const RUNTIME_ERROR: &str = "Reactor Runtime Error";
 const NOT_AN_OBJECT: &str = "The program returned something other than an object.";
 const NO_RES: &str = "The program returned no member res with a status and a body.";
+const NOT_A_STATUS: &str = "The status is not one of an answer.";
 const THREW: &str = "The program threw an error.";
 const NOT_A_PROGRAM: &str = "The code is not a program.";
 const LOST: &str = "The server was stopped while the program ran. It may have run in part, and it is not \
                     run a second time.";
 const UNSTARTED: &str = "The program was not started: no worker was free in time.";
+const NO_MEMORY: &str =
+    "The server had no memory left for a message of the program, which has run in part.";
+const NO_TOKENS: &str =
+    "The program has run, but the server was too busy to make the tokens of its result.";
+const NOT_KEPT: &str =
+    "The program ran for the first request with this key. Its answer was too large to be kept.";
 const TOO_LARGE: &str = "The answer of the program is too large.";
 
 /// The members of a result of the older contract, besides tokens.
 const PASSED: [&str; 3] = ["raw", "body", "headers"];
 
-/// A result of the older contract: an object, or nothing.
-pub(in crate::http) fn bt_result(result: &[u8]) -> Result<Secret<Value>, &'static str> {
-    let value: Option<Value> = serde_json::from_slice(result).ok();
-    match value.map(Secret::new) {
-        Some(value) if value.expose().is_object() => Ok(value),
-        Some(value) if value.expose().is_null() => Ok(Secret::new(Value::Object(Map::new()))),
-        Some(_) | None => Err(NOT_AN_OBJECT),
+/// A result of the older contract: an object, or nothing. It is refused before there are tokens if
+/// its answer would be too large.
+pub(in crate::http) fn bt_result(
+    result: &Secret<Vec<u8>>,
+) -> Result<Secret<Value>, ProgramFailure> {
+    let value = match read_result(result)? {
+        value if value.expose().is_object() => value,
+        value if value.expose().is_null() => Secret::new(Value::Object(Map::new())),
+        _ => return Err(ProgramFailure::Unusable(NOT_AN_OBJECT)),
+    };
+    // Tokens stand in the places of the values that they are made of.
+    let mut tokenize = SecretBuffer::with_capacity(0);
+    if let Some(body) = value.expose().get("tokenize") {
+        tokenize.json(body);
     }
+    let bytes = bt_answer(value.expose(), None).bytes().saturating_add(tokenize.len());
+    if bytes > PROGRAM_ANSWER_BYTES_MAX {
+        return Err(ProgramFailure::Stopped(Stop::ResultTooLarge));
+    }
+    Ok(value)
 }
 
 /// The answer to a call of the older contract. Other members of the result are left out: a program
@@ -70,18 +89,19 @@ pub(in crate::http) fn bt_answer(
 }
 
 /// The answer to a call of the newer contract.
-pub(in crate::http) fn node_answer(result: &[u8]) -> Result<ProgramAnswer, &'static str> {
-    let value: Option<Value> = serde_json::from_slice(result).ok();
-    let value = Secret::new(value.unwrap_or(Value::Null));
-    let res = value.expose().get("res").and_then(Value::as_object);
-    let answer = res.and_then(response);
-    answer.ok_or(NO_RES)
+pub(in crate::http) fn node_answer(
+    result: &Secret<Vec<u8>>,
+) -> Result<ProgramAnswer, ProgramFailure> {
+    let value = read_result(result)?;
+    response(value.expose().get("res"))
 }
 
-/// The member `res` of a result of the newer contract. `None` if it has another form.
-pub(in crate::http) fn response(res: &Map<String, Value>) -> Option<ProgramAnswer> {
+/// The member `res` of a result of the newer contract.
+fn response(res: Option<&Value>) -> Result<ProgramAnswer, ProgramFailure> {
+    let no_res = || ProgramFailure::Unusable(NO_RES);
+    let res = res.and_then(Value::as_object).ok_or_else(no_res)?;
     let status = match res.get("statusCode").or_else(|| res.get("status")) {
-        Some(status) => status.as_u64().and_then(|it| u16::try_from(it).ok())?,
+        Some(status) => status.as_u64().and_then(|it| u16::try_from(it).ok()).ok_or_else(no_res)?,
         None => 200,
     };
     let headers = match res.get("headers") {
@@ -91,7 +111,7 @@ pub(in crate::http) fn response(res: &Map<String, Value>) -> Option<ProgramAnswe
             .collect(),
         Some(_) | None => Vec::new(),
     };
-    Some(own(status, headers, res.get("body").unwrap_or(&Value::Null)))
+    own(status, headers, res.get("body").unwrap_or(&Value::Null))
 }
 
 fn scalar(value: &Value) -> Option<String> {
@@ -103,10 +123,14 @@ fn scalar(value: &Value) -> Option<String> {
 }
 
 /// A response of the program itself. A text is sent as it is, any other value as JSON.
-fn own(status: u16, headers: Vec<(String, Secret<String>)>, body: &Value) -> ProgramAnswer {
+fn own(
+    status: u16,
+    headers: Vec<(String, Secret<String>)>,
+    body: &Value,
+) -> Result<ProgramAnswer, ProgramFailure> {
     // An interim status is not an answer.
     if !(200..=599).contains(&status) {
-        return failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &["The status is not one of an answer."]);
+        return Err(ProgramFailure::Unusable(NOT_A_STATUS));
     }
     let mut headers: Vec<_> = headers
         .into_iter()
@@ -126,9 +150,9 @@ fn own(status: u16, headers: Vec<(String, Secret<String>)>, body: &Value) -> Pro
         Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => text.json(body),
     }
     if text.len() > PROGRAM_ANSWER_BYTES_MAX {
-        return failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[TOO_LARGE]);
+        return Err(ProgramFailure::Stopped(Stop::ResultTooLarge));
     }
-    ProgramAnswer { status, headers, body: text.finish_text() }
+    Ok(ProgramAnswer { status, headers, body: text.finish_text() })
 }
 
 /// The answer to a call without a result.
@@ -163,13 +187,18 @@ fn threw(thrown: &Thrown) -> ProgramAnswer {
             ProgramAnswer { status, headers: Vec::new(), body: text_of(body) }
         }
         Thrown::Response { status, headers, body } => {
-            let copy = |(name, value): &(String, Secret<String>)| {
-                (name.clone(), Secret::new(value.expose().clone()))
-            };
-            own(*status, headers.iter().map(copy).collect(), body.expose())
+            let own = own(*status, copied(headers), body.expose());
+            own.unwrap_or_else(|why| failure(Contract::Bt, &why))
         }
         Thrown::Other { message } => failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[message.expose()]),
     }
+}
+
+fn copied(headers: &[(String, Secret<String>)]) -> Vec<(String, Secret<String>)> {
+    let copy = |(name, value): &(String, Secret<String>)| {
+        (name.clone(), Secret::new(value.expose().clone()))
+    };
+    headers.iter().map(copy).collect()
 }
 
 fn message(thrown: &Thrown) -> &str {
@@ -184,6 +213,7 @@ fn message(thrown: &Thrown) -> &str {
 pub(in crate::http) const fn stopped(stop: Stop) -> &'static str {
     match stop {
         Stop::TimedOut => "The program did not end in time.",
+        Stop::NoMemory => NO_MEMORY,
         Stop::OutOfMemory => "The program needs more memory than it may have.",
         Stop::ResultTooLarge => "The result of the program is too large.",
         Stop::Died => "The program ended without a result.",
@@ -219,10 +249,17 @@ impl Reply {
     /// The answer of a program. It has an opaque origin, and no header that only the vault may set.
     pub(in crate::http) fn of_program(answer: ProgramAnswer) -> Self {
         let ProgramAnswer { status, headers, mut body } = answer;
+        let body = std::mem::take(body.expose_mut()).into_bytes();
+        Self::with_head(OwnHead { status, headers }, Secret::new(body))
+    }
+
+    /// The first time, and when it is repeated.
+    pub(in crate::http) fn with_head(head: OwnHead, body: Secret<Vec<u8>>) -> Self {
+        let OwnHead { status, headers } = head;
         let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let bytes = Secret::new(std::mem::take(body.expose_mut()).into_bytes());
-        let has_no_body = matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-        let body = if has_no_body { SecretBody::empty() } else { SecretBody::from(bytes) };
+        let without = [StatusCode::NO_CONTENT, StatusCode::RESET_CONTENT, StatusCode::NOT_MODIFIED];
+        let has_no_body = without.contains(&status);
+        let body = if has_no_body { SecretBody::empty() } else { SecretBody::from(body) };
         let mut reply = Self::with_status(status, body);
         let headers: Vec<_> = headers
             .into_iter()
@@ -282,8 +319,7 @@ fn error_text(object: &mut Object, text: &str) {
 
 /// The answer of a code transform in place of the destination's.
 pub(in crate::http) fn in_place(res: &Secret<Value>) -> ProgramAnswer {
-    let answer = res.expose().as_object().and_then(response);
-    answer.unwrap_or_else(|| failed(502, "Bad Gateway", NO_RES, &[NO_RES]))
+    response(Some(res.expose())).unwrap_or_else(|why| failure(Contract::Node, &why))
 }
 
 /// The answer of a call that the server could not finish.
@@ -296,9 +332,25 @@ pub(in crate::http) fn unstarted() -> ProgramAnswer {
     failed(503, "Service Unavailable", "Service Unavailable", &[UNSTARTED])
 }
 
+/// The answer of a call whose tokens were not made, since the server was busy.
+pub(in crate::http) fn no_tokens() -> ProgramAnswer {
+    failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[NO_TOKENS])
+}
+
 /// An answer that is not kept for the caller, since it is too large.
 pub(in crate::http) fn too_large() -> ProgramAnswer {
     failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[TOO_LARGE])
+}
+
+/// An answer of a program as repetitions of its request get it.
+pub(in crate::http) fn remembered(answer: &ProgramAnswer) -> RememberedAnswer {
+    let head = OwnHead { status: answer.status, headers: copied(&answer.headers) };
+    RememberedAnswer::of_program(head, answer.body.expose().as_bytes())
+}
+
+/// The answer to the repetition of a request whose answer is too large to be kept.
+pub(in crate::http) fn not_kept() -> ProgramAnswer {
+    failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[NOT_KEPT])
 }
 
 /// The answer of a call that the vault refused after it was accepted.
@@ -317,10 +369,24 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::bounds::JSON_VALUES_MAX;
     use crate::http::reply::RequestContext;
+
+    fn json_text(value: &Value) -> Secret<Vec<u8>> {
+        Secret::new(value.to_string().into_bytes())
+    }
 
     fn text(text: &str) -> Secret<String> {
         Secret::new(String::from(text))
+    }
+
+    fn context() -> RequestContext {
+        RequestContext {
+            trace: String::from("t-1"),
+            cross_origin: false,
+            problem_type: "application/json",
+            base: None,
+        }
     }
 
     fn class(status: u16) -> Thrown {
@@ -343,30 +409,83 @@ mod tests {
             "raw": {"a": 1}, "body": "b", "headers": {"x": "y"}, "args": {"number": "4242"},
             "configuration": {"secret": "s3cret"}, "tokenize": null,
         });
-        let result = bt_result(whole.to_string().as_bytes()).unwrap();
+        let result = bt_result(&json_text(&whole)).unwrap();
         let answer: Value =
             serde_json::from_slice(bt_answer(result.expose(), None).into_body().expose()).unwrap();
         assert_eq!(answer, json!({"raw": {"a": 1}, "body": "b", "headers": {"x": "y"}}));
-        let nothing = bt_result(b"null").unwrap();
+        let nothing = bt_result(&json_text(&Value::Null)).unwrap();
         assert_eq!(bt_answer(nothing.expose(), None).into_body().expose(), b"{}");
         for other in ["1", "[]", "\"text\"", "not json"] {
-            assert!(bt_result(other.as_bytes()).is_err());
+            assert!(bt_result(&Secret::new(other.as_bytes().to_vec())).is_err());
+        }
+    }
+
+    #[test]
+    fn a_result_that_is_no_tree_says_why() {
+        let deep = format!("{{\"raw\":{}{}}}", "[".repeat(200), "]".repeat(200));
+        for text in [deep.as_str(), r#"{"raw":"\ud800"}"#, r#"{"res":{"body":"\udfff"}}"#] {
+            let result = Secret::new(text.as_bytes().to_vec());
+            for refused in [bt_result(&result).err(), node_answer(&result).err()] {
+                let Some(ProgramFailure::Unusable(why)) = refused else { panic!("{refused:?}") };
+                assert!(why.contains("nested too deeply") && why.contains("Unicode"), "{why}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_status_without_a_body_is_sent_without_one() {
+        for (status, bytes) in [(200, 3), (204, 0), (205, 0), (304, 0), (404, 3)] {
+            let answer = ProgramAnswer { status, headers: Vec::new(), body: text("tea") };
+            let response = context().success(Reply::of_program(answer));
+            assert_eq!((response.status().as_u16(), response.body().len()), (status, bytes));
+        }
+    }
+
+    #[test]
+    fn an_answer_of_either_contract_is_bounded() {
+        let text = |bytes: usize| "x".repeat(bytes);
+        for (bytes, fits) in
+            [(PROGRAM_ANSWER_BYTES_MAX - 100, true), (PROGRAM_ANSWER_BYTES_MAX + 1, false)]
+        {
+            for name in PASSED.iter().chain(&["tokenize"]) {
+                let mut result = json!({});
+                result[name] = Value::from(text(bytes));
+                let read = bt_result(&json_text(&result));
+                assert_eq!(read.is_ok(), fits, "{name} of {bytes} bytes");
+            }
+            let own = node_answer(&json_text(&json!({"res": {"body": text(bytes)}})));
+            assert_eq!(own.is_ok(), fits);
+        }
+        // A member that is no part of the answer does not count.
+        let dropped = json!({"raw": 1, "args": text(PROGRAM_ANSWER_BYTES_MAX + 1)});
+        assert!(bt_result(&json_text(&dropped)).is_ok());
+    }
+
+    /// A text of 10 MB would become a tree of hundreds of megabytes.
+    #[test]
+    fn a_result_of_too_many_values_becomes_no_tree() {
+        let values = |count: usize| vec![0; count];
+        let fits = json!({"raw": values(JSON_VALUES_MAX - 10), "res": {}});
+        assert!(bt_result(&json_text(&fits)).is_ok() && node_answer(&json_text(&fits)).is_ok());
+        let many = json!({"raw": values(JSON_VALUES_MAX), "res": {}});
+        for refused in [bt_result(&json_text(&many)).err(), node_answer(&json_text(&many)).err()] {
+            assert!(matches!(refused, Some(ProgramFailure::Stopped(Stop::ResultTooLarge))));
         }
     }
 
     #[test]
     fn the_newer_contract_answers_with_its_res() {
         let res = json!({"res": {"statusCode": 201, "headers": {"x-a": 1}, "body": {"ok": true}}});
-        let answer = node_answer(res.to_string().as_bytes()).unwrap();
+        let answer = node_answer(&json_text(&res)).unwrap();
         assert_eq!(told(&answer), (201, json!({"ok": true})));
         assert_eq!(answer.headers[0].1.expose(), "1");
         for other in [json!({}), json!({"res": 1}), json!({"res": {"statusCode": "x"}})] {
-            let why = node_answer(other.to_string().as_bytes()).unwrap_err();
-            let failed = failure(Contract::Node, &ProgramFailure::Unusable(why));
+            let why = node_answer(&json_text(&other)).unwrap_err();
+            let failed = failure(Contract::Node, &why);
             assert_eq!(failed.status, 502);
         }
-        let interim = node_answer(br#"{"res": {"statusCode": 101}}"#).unwrap();
-        assert_eq!(interim.status, 500);
+        let interim = node_answer(&json_text(&json!({"res": {"statusCode": 101}}))).unwrap_err();
+        assert_eq!(failure(Contract::Node, &interim).status, 502);
     }
 
     #[test]
@@ -420,13 +539,7 @@ mod tests {
             body: Secret::new(json!("<p>page</p>")),
         };
         let failed = failure(Contract::Bt, &ProgramFailure::Threw(thrown));
-        let context = RequestContext {
-            trace: String::from("t-1"),
-            cross_origin: false,
-            problem_type: "application/json",
-            base: None,
-        };
-        let response = context.success(Reply::of_program(failed));
+        let response = context().success(Reply::of_program(failed));
         assert_eq!(response.status(), 418);
         let mut found: Vec<_> = response
             .headers()

@@ -3,14 +3,14 @@
 use serde_json::Value;
 
 use crate::app::programs::Contract;
-use crate::app::{Caller, Error, Maker, ProgramFailure, Reacted, TokenizeOutcome, Vault, Write};
+use crate::app::{Caller, Error, PreparedReaction, Reacted, TokenizeOutcome, Vault, Write};
+use crate::bounds::{PROGRAM_ANSWER_BYTES_MAX, REACTOR_RESULT_BYTES_MAX};
 use crate::domain::reactor::ProgramAnswer;
 use crate::http::Reply;
 use crate::http::programs::answer;
 use crate::http::wire::tokenize;
+use crate::idempotency::RememberedAnswer;
 use crate::secret::{Secret, SecretBuffer};
-
-const NO_MAKER: &str = "The application of the reactor was deleted, so it makes no tokens.";
 
 /// A call whose answer is decided.
 pub(in crate::http) enum Finished {
@@ -34,6 +34,27 @@ impl Finished {
         }
     }
 
+    /// The reason, if it is a failure.
+    pub(in crate::http) const fn failure(&self) -> Option<&'static str> {
+        match self {
+            Self::Own(_, reason) => *reason,
+            Self::Result { .. } => None,
+        }
+    }
+
+    /// The answer to repetitions with the same idempotency key. One that takes more room than a
+    /// stored result is not kept; the program does not run a second time all the same.
+    pub(in crate::http) fn remembered(&self) -> RememberedAnswer {
+        let answer = match self {
+            Self::Own(answer, _) => answer::remembered(answer),
+            Self::Result { value, tokens } => answer::bt_answer(value.expose(), tokens.as_ref()),
+        };
+        if answer.bytes() > REACTOR_RESULT_BYTES_MAX {
+            return answer::remembered(&answer::not_kept());
+        }
+        answer
+    }
+
     pub(in crate::http) fn into_reply(self) -> Reply {
         match self {
             Self::Own(answer, _) => Reply::of_program(answer),
@@ -49,16 +70,13 @@ impl Finished {
 pub(in crate::http) async fn finish(
     app: &Vault,
     caller: &Caller,
+    prepared: &PreparedReaction,
     reacted: Reacted,
 ) -> Result<Finished, Error> {
-    let Reacted { contract, result, maker } = reacted;
+    let Reacted { contract, result } = reacted;
     let used = match (result, contract) {
-        (Ok(result), Contract::Bt) => {
-            answer::bt_result(result.expose()).map(Ok).map_err(ProgramFailure::Unusable)
-        }
-        (Ok(result), Contract::Node) => {
-            answer::node_answer(result.expose()).map(Err).map_err(ProgramFailure::Unusable)
-        }
+        (Ok(result), Contract::Bt) => answer::bt_result(&result).map(Ok),
+        (Ok(result), Contract::Node) => answer::node_answer(&result).map(Err),
         (Err(failure), _) => Err(failure),
     };
     let value = match used {
@@ -71,15 +89,32 @@ pub(in crate::http) async fn finish(
     };
     let tokens = match value.expose().get("tokenize").filter(|value| !value.is_null()) {
         Some(body) => {
-            let maker = match &maker {
-                Maker::Application(application) => application,
-                Maker::Caller => caller,
-                Maker::Gone => return Err(Error::Forbidden(NO_MAKER)),
-            };
-            let draft = tokenize::parse(body);
-            Some(app.tokens(maker).tokenize(draft, &Write::plain()).await?.outcome)
+            match make(app, caller, prepared, body).await {
+                Ok(made) => Some(made),
+                // The caller would take "busy" for a call that has not run.
+                Err(Error::Busy) => {
+                    let reason = Some("the server was too busy to make the tokens");
+                    return Ok(Finished::Own(answer::no_tokens(), reason));
+                }
+                Err(error) => return Err(error),
+            }
         }
         None => None,
     };
+    let bytes = answer::bt_answer(value.expose(), tokens.as_ref()).bytes();
+    if bytes > PROGRAM_ANSWER_BYTES_MAX {
+        return Ok(Finished::Own(answer::too_large(), Some("the answer is too large")));
+    }
     Ok(Finished::Result { value, tokens })
+}
+
+async fn make(
+    app: &Vault,
+    caller: &Caller,
+    prepared: &PreparedReaction,
+    body: &Value,
+) -> Result<TokenizeOutcome, Error> {
+    let maker = app.reactors().maker(caller, prepared)?;
+    let made = app.tokens(&maker).tokenize(tokenize::parse(body), &Write::plain()).await?;
+    Ok(made.outcome)
 }

@@ -47,7 +47,9 @@ impl LaterCall {
         let (reactors, deadline) =
             (self.http.app.reactors(), Instant::now() + self.prepared.timeout());
         let reacted = loop {
-            match reactors.run(&self.caller, &self.prepared, &self.hosts).await {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match reactors.run(&self.caller, &self.prepared, &self.hosts, left).await {
+                // The program has not started.
                 Err(Error::Busy) if Instant::now() + REACTOR_PENDING_PAUSE < deadline => {
                     sleep(REACTOR_PENDING_PAUSE).await;
                 }
@@ -55,12 +57,12 @@ impl LaterCall {
             }
         };
         let finished = match reacted {
-            Ok(reacted) => finish(&self.http.app, &self.caller, reacted).await,
+            Ok(reacted) => finish(&self.http.app, &self.caller, &self.prepared, reacted).await,
+            Err(Error::Busy) => return (answer::unstarted(), Some("no worker was free")),
             Err(error) => Err(error),
         };
         let (answer, error) = match finished {
             Ok(finished) => finished.into_answer(),
-            Err(Error::Busy) => (answer::unstarted(), Some("no worker was free")),
             Err(error) => (answer::refusal(error), Some("the call was refused")),
         };
         if answer.body.expose().len() > REACTOR_RESULT_BYTES_MAX {

@@ -1,7 +1,8 @@
-//! Remembered answers, version 1, in binary. In order: time of the answer, status, location,
+//! Remembered answers, version 1, in binary. In order: time of the answer, status, location, head,
 //! disclosures, subjects, parts of the body.
 //!
-//! A disclosure is the right, the origin of the value, the containers, and the three members of an
+//! A head is the status (two bytes) and the headers, each a name and a value, of an answer that a
+//! program wrote. A disclosure is the right, the origin of the value, the containers, and the three members of an
 //! exposure. A subject is its kind, its ids (16 bytes each), the name of a token, and its hidden
 //! parts, sealed together under a key derived from the seed in the subject's own record. A part of
 //! the body is 0 and a text, or 1 and the position of the subject whose next hidden part goes
@@ -14,7 +15,7 @@ use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
 use crate::domain::id::{ApplicationId, KeyId, ProxyId, ReactorId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
-use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
+use crate::idempotency::{AnswerStatus, Disclosure, OwnHead, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::binary::{Reader, Writer};
 use crate::store::record::encoding::{BadRecord, EncodeFailed};
@@ -24,6 +25,7 @@ pub struct AnswerRecord {
     pub answered_at: Timestamp,
     pub status: AnswerStatus,
     pub location: Option<String>,
+    pub head: Option<OwnHead>,
     pub disclosures: Vec<Disclosure>,
     /// Each subject with its hidden parts, encoded by [`crate::store::record::encode_hidden`] and
     /// sealed.
@@ -63,6 +65,7 @@ pub fn encode_answer(record: &AnswerRecord) -> Result<Secret<Vec<u8>>, EncodeFai
     out.time(record.answered_at);
     out.choice(STATUSES, &record.status);
     out.optional(record.location.as_deref(), Writer::text);
+    out.optional(record.head.as_ref(), write_head);
     out.list(record.disclosures.iter(), write_disclosure);
     out.list(record.subjects.iter(), |out, (id, sealed)| {
         write_subject(out, id);
@@ -86,6 +89,7 @@ pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
     let answered_at = record.time()?;
     let status = record.choice(STATUSES)?;
     let location = record.optional(Reader::owned_text)?;
+    let head = record.optional(read_head)?;
     let disclosures = record.list(read_disclosure)?;
     let subjects: Vec<_> = record.list(|it| Ok((read_subject(it)?, it.counted()?.to_vec())))?;
     let body = record.list(|it| match it.array()? {
@@ -97,7 +101,22 @@ pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
         [_] => Err(BadRecord),
     })?;
     record.end()?;
-    Ok(AnswerRecord { answered_at, status, location, disclosures, subjects, body })
+    Ok(AnswerRecord { answered_at, status, location, head, disclosures, subjects, body })
+}
+
+fn write_head(out: &mut Writer, head: &OwnHead) {
+    out.bytes(&head.status.to_be_bytes());
+    out.list(head.headers.iter(), |out, (name, value)| {
+        out.text(name);
+        out.text(value.expose());
+    });
+}
+
+fn read_head(record: &mut Reader<'_>) -> Result<OwnHead, BadRecord> {
+    Ok(OwnHead {
+        status: record.array().map(u16::from_be_bytes)?,
+        headers: record.list(|it| Ok((it.owned_text()?, Secret::new(it.owned_text()?))))?,
+    })
 }
 
 fn write_disclosure(out: &mut Writer, disclosure: &Disclosure) {

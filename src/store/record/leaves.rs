@@ -11,7 +11,7 @@ use crate::domain::condition::{Attribute, Condition, Operator};
 use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::hex;
-use crate::domain::id::{ApplicationId, KeyId, ReactorId, TenantId};
+use crate::domain::id::{AccessSessionId, ApplicationId, KeyId, ReactorId, TenantId};
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token_type::TokenType;
@@ -54,7 +54,7 @@ macro_rules! ids {
     )+};
 }
 
-ids! { ApplicationId, KeyId, ReactorId, TenantId }
+ids! { AccessSessionId, ApplicationId, KeyId, ReactorId, TenantId }
 
 /// Microseconds since 1970.
 impl Stored for Timestamp {

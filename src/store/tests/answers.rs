@@ -12,7 +12,7 @@ use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin}
 use crate::domain::hex;
 use crate::domain::id::{ApplicationId, KeyId, ProxyId, ReactorId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
-use crate::idempotency::{AnswerStatus, Disclosure, SubjectId};
+use crate::idempotency::{AnswerStatus, Disclosure, OwnHead, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::{
     AnswerRecord, HiddenPart, StoredPart, decode_answer, decode_hidden, encode_answer,
@@ -87,6 +87,10 @@ fn tell(record: &AnswerRecord) -> Value {
         StoredPart::Text(bytes) => Value::from(String::from_utf8_lossy(bytes.expose())),
     };
     told["subjects"] = record.subjects.iter().map(subject).collect();
+    if let Some(OwnHead { status, headers }) = &record.head {
+        let header = |(name, value): &(String, Secret<String>)| json!([name, value.expose()]);
+        told["head"] = json!([status, headers.iter().map(header).collect::<Vec<_>>()]);
+    }
     told["body"] = record.body.iter().map(part).collect();
     told
 }
@@ -147,6 +151,7 @@ prop_compose! {
         at in 0_i64..4_000_000_000_000_000,
         created: bool,
         location in of(any::<String>()),
+        head in of((any::<u16>(), vec(any::<(String, String)>(), 0..3))),
         disclosures in disclosures(),
         subjects in subjects(),
         parts in vec((any::<Vec<u8>>(), any::<bool>(), any::<prop::sample::Index>()), 0..8),
@@ -163,6 +168,10 @@ prop_compose! {
             answered_at: Timestamp::from_micros(at),
             status: if created { AnswerStatus::Created } else { AnswerStatus::Ok },
             location,
+            head: head.map(|(status, headers)| OwnHead {
+                status,
+                headers: headers.into_iter().map(|(name, value)| (name, Secret::new(value))).collect(),
+            }),
             disclosures,
             subjects,
             body,

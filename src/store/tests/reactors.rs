@@ -49,6 +49,7 @@ fn tell_result(result: &ReactorResult) -> Value {
         "tenant": result.tenant.to_string(),
         "reactor": result.reactor.to_string(),
         "requested_by": result.requested_by.to_string(),
+        "session": result.session.map(|id| id.to_string()),
         "times": times,
         "answer": result.answer.as_ref().map(answer),
     })

@@ -23,7 +23,7 @@ use crate::domain::container::Container;
 use crate::domain::id::TokenId;
 use crate::domain::time::Timestamp;
 use crate::idempotency::{
-    Disclosure, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId, half_day,
+    Disclosure, OwnHead, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId, half_day,
 };
 use crate::secret::Secret;
 use crate::store::record::{
@@ -96,6 +96,7 @@ impl Idempotency<'_> {
             answered_at: now,
             status: answer.status,
             location: answer.location.clone(),
+            head: answer.head.as_ref().map(OwnHead::duplicate),
             disclosures: answer.disclosures.clone(),
             subjects,
             body,
@@ -123,10 +124,10 @@ impl Idempotency<'_> {
         for disclosure in &record.disclosures {
             caller.require_again(disclosure, &ids)?;
         }
-        let AnswerRecord { status, location, disclosures, subjects, body, .. } = record;
+        let AnswerRecord { status, location, head, disclosures, subjects, body, .. } = record;
         let stored = StoredBody { subjects, body, disclosures: &disclosures };
         let (body, shown) = self.join(snapshot, caller, place, stored, now)?;
-        Ok(Replay { status, location, body, shown })
+        Ok(Replay { status, location, head, body, shown })
     }
 
     /// Joins the parts whose subjects still exist. Returns the body and the tokens that it shows.

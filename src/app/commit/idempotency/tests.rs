@@ -192,6 +192,7 @@ async fn a_record_that_does_not_fit_together_is_no_answer() {
     let record = encode_answer(&AnswerRecord {
         answered_at: vault.app.now(),
         status: AnswerStatus::Created,
+        head: None,
         location: None,
         disclosures: vec![Disclosure { right, value, containers: vec![container], exposure }],
         subjects: Vec::new(),

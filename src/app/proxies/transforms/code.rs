@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::app::Proxies;
 use crate::app::program_calls::identity::ProgramOwner;
-use crate::app::program_calls::{ProgramFailure, ProgramHosts, ProgramJob, contract};
+use crate::app::program_calls::{ProgramFailure, ProgramHosts, ProgramJob, contract, read_result};
 use crate::app::programs::Contract;
 use crate::app::proxies::transforms::{Message, Surroundings, TransformFailure};
 use crate::bounds::{PROGRAM_ANSWER_HEADERS_MAX, PROXY_HEADER_BYTES_MAX};
@@ -81,8 +81,7 @@ impl Proxies<'_> {
         let failed =
             |failure| TransformFailure::Program(Box::new(FailedProgram { contract, failure }));
         let result = result.map_err(failed)?;
-        let parsed: Option<Value> = serde_json::from_slice(result.expose()).ok();
-        let mut parsed = Secret::new(parsed.unwrap_or(Value::Null));
+        let mut parsed = read_result(&result).map_err(failed)?;
         let unusable = || failed(ProgramFailure::Unusable(NOT_A_MESSAGE));
         let returned = match (contract, program.side) {
             (Contract::Bt, _) => Some(parsed.expose()),
