@@ -10,7 +10,7 @@ use crate::harness::{Vault, run};
 fn times(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-:.+".contains(c);
     let words = text.split(move |c| !is_part(c)).map(|word| word.trim_end_matches(['.', ':']));
-    words.filter(|word| word.len() >= 10 && fits(&word[..10], "dddd-dd-dd")).collect()
+    words.filter(|word| word.get(..10).is_some_and(|day| fits(day, "dddd-dd-dd"))).collect()
 }
 
 /// In the form, `d` stands for a digit.
