@@ -24,8 +24,7 @@ use crate::domain::proxy::Configuration;
 use crate::domain::tenant::TenantKind;
 use crate::secret::{Secret, SecretBuffer};
 
-const NO_PROGRAMS: &str =
-    "This server runs no programs: the section code of its settings does not allow it.";
+const NO_PROGRAMS: &str = "programs are switched off in the settings of this server";
 
 /// Makes the services of the vault for a call. The interface that programs call belongs to `http`.
 pub trait ProgramHosts: Sync {
@@ -96,6 +95,11 @@ impl Vault {
             Some(why) => Err(Error::NoPrograms(why)),
             None => Ok(programs.as_ref()),
         }
+    }
+
+    /// The reason for which no program can run here.
+    pub(in crate::app) fn program_obstacle(&self) -> Option<&'static str> {
+        self.programs.get().map_or(Some(NO_PROGRAMS), |programs| programs.obstacle())
     }
 
     /// Returns the result of the program as JSON.

@@ -93,7 +93,7 @@ impl Reactors<'_> {
     }
 
     /// Holds only the reactors of the page in memory.
-    fn page(self, caller: &Caller, query: &ReactorQuery) -> Result<ReactorPage, Error> {
+    pub(super) fn page(self, caller: &Caller, query: &ReactorQuery) -> Result<ReactorPage, Error> {
         let (snapshot, tenant) = (self.vault.snapshot()?, caller.tenant.id);
         let mut page = ReactorPage { reactors: Vec::new(), total: 0 };
         let rows = snapshot.range_backwards(&tables::reactors_of(tenant))?.take(REACTORS_MAX);
