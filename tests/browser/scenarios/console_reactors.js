@@ -1,5 +1,5 @@
 // Reactors in the console: making one with its code and configuration, changing it, its lines and failures, what a key
-// that only reads sees, and a server that runs no programs.
+// that only reads sees, a run with a private key, production tenants, and a server that runs no programs.
 import assert from 'node:assert/strict';
 import { VIEWS, choose, enter, fillIn, heading, press, seen, settled, showsText, traces, visit } from '../lib/console.js';
 
@@ -129,6 +129,68 @@ const checkLines = async ({ h, api, page }, { id }) => {
   await press(page, 'API calls');
 };
 
+/** Runs with these arguments and waits for a text of the answer. */
+const runWith = async (page, args, answer) => {
+  await page.$eval('textarea.code', (it) => { it.value = ''; });
+  await fillIn(page, 'Arguments', args);
+  await press(page, 'Run');
+  await showsText(page, answer);
+  await settled(page);
+};
+
+const checkRun = async ({ h, api, page, vault }, { id }) => {
+  const { body: token } = await api('POST', '/tokens', { type: 'token', data: '5555444433332222' });
+  await go(page, `/reactors/${id}`, 'Digits');
+  assert.equal(await page.$('::-p-aria([name="Run"][role="button"])'), null, 'a management key runs nothing');
+  await showsText(page, 'a run needs the key of a private application');
+  await fillIn(page, 'Private key', vault.keys.private);
+  await page.keyboard.press('Enter');
+  await showsText(page, 'Running with a second key');
+  await runWith(page, '{"number": ', 'Arguments: this is not JSON');
+  await runWith(page, `{"number": "{{ ${token.id} }}"}`, '"last4": "2222"');
+  await showsText(page, 'status 200');
+  const lines = () => page.evaluate(() => {
+    const title = [...document.querySelectorAll('main h3')].find((it) => it.textContent === 'Lines of this run');
+    return title?.nextElementSibling?.innerText ?? '';
+  });
+  await h.until('the lines of the run alone', async () => /got 1 arguments/.test(await lines()));
+  assert.doesNotMatch(await lines(), /got 2 arguments/);
+  await h.picture(page, 'run', { fullPage: true });
+  h.expectComplaint(page, /status of (401|500)/);
+  await runWith(page, '{"fail": true}', 'status 500');
+  await showsText(page, 'no such luck');
+  const found = await traces(page);
+  assert.ok(!found.includes(vault.keys.private) && !found.includes(vault.keys.management), 'no key is in the page');
+  const calls = await page.$eval('#calls', (it) => it.textContent);
+  assert.ok(!calls.includes('2222') && !calls.includes('no such luck'), 'the list of calls has no answers of programs');
+};
+
+/** A program that answers 401 or a redirection by itself is shown, and the key stays. */
+const checkOwnAnswers = async ({ h, api, page }) => {
+  const code = `module.exports = async ({ req }) => ({ res: { statusCode: req.status, headers: { Location: '/' }, body: '<img src=x onerror="window.wasRun=1">' } });`;
+  const made = await api('POST', '/reactors', { name: 'Answers', code, runtime: { image: 'node22' } }, 'management');
+  await go(page, `/reactors/${made.body.id}`, 'Answers');
+  await runWith(page, '{"status": 401}', 'status 401');
+  await showsText(page, '<img src=x');
+  await showsText(page, 'None are kept.');
+  await runWith(page, '{"status": 302}', 'The program answered with a redirection');
+  await showsText(page, 'Running with a second key');
+  assert.deepEqual([await page.$('img'), await page.evaluate(() => window.wasRun)], [null, undefined]);
+  await api('DELETE', `/reactors/${made.body.id}`, undefined, 'management');
+};
+
+const checkProduction = async (h) => {
+  const vault = await h.startVault(['--tenant-type', 'production']);
+  const { body } = await h.apiOf(vault)('POST', '/reactors', { name: 'Charge', code: CODE }, 'management');
+  const page = await enter(h, vault.keys.management, { url: `${vault.url}/console` });
+  await go(page, `/reactors/${body.id}`, 'Charge');
+  await showsText(page, 'this is a production tenant');
+  const buttons = await page.$$eval('main button', (all) => all.map((it) => it.textContent));
+  assert.deepEqual(buttons, ['Change', 'Delete'], 'a production tenant has no button for a run');
+  assert.equal(await page.$('main input[type="password"]'), null, 'and asks for no key');
+  await h.closePage(page);
+};
+
 const checkReader = async ({ h, api, vault }, { id }) => {
   const body = { name: 'Reactor reader', type: 'management', permissions: ['reactor:read'] };
   const { key } = (await api('POST', '/applications', body, 'management')).body;
@@ -138,6 +200,7 @@ const checkReader = async ({ h, api, vault }, { id }) => {
   await go(page, `/reactors/${id}`, 'Digits');
   await showsText(page, 'Needs reactor:update.');
   await showsText(page, 'Needs log:read.');
+  assert.equal(await page.$('main input[type="password"]'), null, 'who cannot change the reactor is asked for no key');
   const offered = await page.$$eval('main .heading button:not(:disabled)', (all) => all.map((it) => it.textContent));
   assert.deepEqual(offered, [], 'no change is offered');
   await go(page, `/reactors/${id}/edit`, 'Change reactor');
@@ -172,6 +235,14 @@ const checkLook = async ({ h, vault }, { id }, { width, scheme }) => {
     await h.fitsSideways(page);
     await h.picture(page, `${file}-${width}-${scheme}`, { fullPage: true });
   }
+  await go(page, `/reactors/${id}`, 'Digits');
+  await fillIn(page, 'Private key', vault.keys.private);
+  await page.keyboard.press('Enter');
+  await showsText(page, 'Running with a second key');
+  await runWith(page, '{"number": "12345678"}', '"last4": "5678"');
+  await h.axe(page);
+  await h.fitsSideways(page);
+  await h.picture(page, `run-${width}-${scheme}`, { fullPage: true });
   await h.closePage(page);
 };
 
@@ -197,6 +268,9 @@ export const run = async (h) => {
   await h.step('the editor indents, undoes and lets the keyboard leave', () => checkEditor(at, made));
   await h.step('a reactor is changed', () => changeReactor(at));
   await h.step('lines and failures are shown', () => checkLines(at, made));
+  await h.step('a reactor runs with a private key and given arguments', () => checkRun(at, made));
+  await h.step('answers of programs are shown as they are', () => checkOwnAnswers(at));
+  await h.step('a production tenant has no run', () => checkProduction(h));
   await h.step('a key that only reads changes nothing', () => checkReader(at, made));
   await h.step('a server without programs names its setting', () => checkSwitchedOff(at));
   for (const look of h.looks) {

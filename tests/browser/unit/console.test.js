@@ -21,6 +21,7 @@ const { indentation, lineNumbers } = await load('code_editor.js');
 const { configurationChange } = await load('configuration_editor.js');
 const { replaced, transformMembers } = await load('views/proxy_form.js');
 const { codeChange, runtimeChange } = await load('views/reactor_form.js');
+const { reasonAgainstRun, runBody, shownAnswer } = await load('views/reactor_run.js');
 const { offeredKinds } = await load('views/webhook_form.js');
 const { concerns } = await load('views/overview.js');
 
@@ -77,6 +78,26 @@ test('only what changed of a runtime and of code is sent', () => {
   assert.deepEqual(codeChange('a\r\nb', 'a\nb'), {}, 'a text area has other line ends');
   assert.deepEqual(codeChange('a', 'a '), { code: 'a ' });
   assert.deepEqual(codeChange(undefined, 'a'), { code: 'a' });
+});
+
+test('a run is offered for test tenants, where programs run, to those who may change the reactor', () => {
+  const counts = { tenant_type: 'test', runs_programs: true };
+  const may = new Set(['reactor:read', 'reactor:update']);
+  assert.equal(reasonAgainstRun(counts, may), undefined);
+  assert.match(reasonAgainstRun({ ...counts, tenant_type: 'production' }, may), /production tenant/);
+  assert.match(reasonAgainstRun({ ...counts, tenant_type: undefined }, may), /test tenants only/);
+  assert.match(reasonAgainstRun({ ...counts, runs_programs: false }, may), /No program runs/);
+  assert.equal(reasonAgainstRun(counts, new Set(['reactor:read'])), 'Needs reactor:update.');
+});
+
+test('the arguments of a run are args, or the whole body of the newer images', () => {
+  assert.deepEqual(runBody('node-bt', '[1]'), { args: [1] });
+  assert.deepEqual(runBody('node-bt', ' '), { args: {} });
+  assert.deepEqual(runBody('node22', '{"args": 1}'), { args: 1 });
+  assert.throws(() => runBody('node-bt', '{'), /Arguments: this is not JSON/);
+  assert.equal(shownAnswer({ content: { a: 1 }, text: '{"a":1}' }), '{\n  "a": 1\n}');
+  assert.equal(shownAnswer({ content: undefined, text: '<b>' }), '<b>');
+  assert.match(shownAnswer({ text: 'x'.repeat(200_000) }), /\(cut, 200000 characters in all\)$/);
 });
 
 test('bodies in the list of calls have no keys, no settings of proxies or reactors and no secret answers', () => {

@@ -16,6 +16,7 @@ pub(in crate::http) static VIEWS: Folder = files! {
         "proxy_form.js"
         "reactor.js"
         "reactor_form.js"
+        "reactor_run.js"
         "reactors.js"
         "threeds.js"
         "token_card.js"

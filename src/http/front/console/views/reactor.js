@@ -8,9 +8,10 @@ import { count, oneLine } from '../format.js';
 import { action, code, codeBlock, exactTime, facts, heading, table } from '../parts.js';
 import { programLines } from '../program_lines.js';
 import { signedIn } from '../session.js';
+import { runPart } from './reactor_run.js';
 import { imageOf, obstacleNotice } from './reactors.js';
 
-export const reactor = async ({ place, signal, id, go }) => {
+export const reactor = async ({ place, signal, id, go, again }) => {
   const [found, counts, names] = await Promise.all([
     call('GET', `/reactors/${id}`, { signal }),
     call('GET', '/console/data/reactors', { signal }),
@@ -27,6 +28,7 @@ export const reactor = async ({ place, signal, id, go }) => {
     reactorFacts(found, calls, names),
     el('section', { class: 'card' }, el('h2', {}, 'Code'),
       found.code === undefined ? el('p', { class: 'quiet' }, 'Not shown to you.') : codeBlock('Code', found.code)),
+    runPart(found, counts, { again, isKept: keepsLines(found) }),
     failures(calls?.last_failures ?? [], lines),
     lines.element);
   await lines.show({});
