@@ -335,9 +335,7 @@ fn calls_of_reactors_are_counted_with_their_last_failures_and_nothing_of_the_cal
     assert_eq!((&whole["tenant_type"], &whole["runs_programs"]), (&json!("test"), &json!(true)));
     let production = vault.tenant("production").keys.management;
     assert_eq!(read(&vault, "reactors", &production)["tenant_type"], "production");
-    assert_eq!(vault.stop(), Some(0));
-    vault.set("[pages]\nconsole = true\n");
-    vault.restart_as_service();
+    vault.serve("pages.console = true");
     let whole = read(&vault, "reactors", &reader);
     assert_eq!(whole["runs_programs"], false);
     assert!(whole["obstacle"].as_str().unwrap().contains("switched off"), "{whole}");

@@ -45,14 +45,7 @@ pub(super) fn operations() -> Vec<Description> {
             .answers(200, "The limits.", Schema::reference("ConsoleLimits")),
         new("ConsoleProxies", "Count calls through proxies")
             .about("Calls and failures of each proxy since the start of the server, in memory.")
-            .answers(
-                200,
-                "The proxies.",
-                Schema::object()
-                    .has("since", Schema::time())
-                    .has("data", Schema::list(called_proxy()).up_to_items(PROXIES_MAX))
-                    .closed(),
-            ),
+            .answers(200, "The proxies.", called_proxies()),
         new("ConsoleReactors", "Count calls of reactors")
             .about(
                 "Calls and last failures of each reactor since the start of the server, in memory, and \
@@ -264,7 +257,7 @@ fn preview() -> Schema {
         .closed()
 }
 
-fn called_proxy() -> Schema {
+fn called_proxies() -> Schema {
     let failure = Schema::object()
         .has("at", Schema::time())
         .has(
@@ -283,12 +276,16 @@ fn called_proxy() -> Schema {
         )
         .may_have("destination_status", Schema::integer().between(400, 599))
         .closed();
-    Schema::object()
+    let proxy = Schema::object()
         .has("id", Schema::uuid())
         .has("name", Schema::text())
         .has("calls", count())
         .has("failures", count())
         .may_have("last_failure", failure)
+        .closed();
+    Schema::object()
+        .has("since", Schema::time())
+        .has("data", Schema::list(proxy).up_to_items(PROXIES_MAX))
         .closed()
 }
 
