@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::app::error::Error;
 use crate::app::fair_pool::Credential;
@@ -32,6 +33,8 @@ pub type Running<'a> = Pin<Box<dyn Future<Output = Result<ProgramOutcome, Error>
 /// One call of a program.
 pub struct ProgramCall {
     pub tenant: TenantId,
+    /// The reactor or the proxy.
+    pub owner: Uuid,
     /// Callers without a secret key have a share of the workers.
     pub credential: Credential,
     pub code: Secret<String>,

@@ -19,6 +19,7 @@ mod packages;
 mod pool;
 #[cfg(test)]
 mod tests;
+mod trace;
 pub mod worker;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -37,9 +38,10 @@ use crate::domain::shares::{Claimant, Shares};
 
 use self::conversation::{Conversation, FrameBudget, greeting};
 use self::frames::{Confinement, WorkerCall};
-use self::observe::Endings;
+use self::observe::{End, Endings};
 pub use self::packages::{LOCK_FILE, Packages};
 use self::pool::{WorkerPlan, WorkerPool};
+pub use self::trace::{TracePrinter, TracedPrograms};
 
 #[cfg(any(fuzzing, test))]
 pub(crate) mod fuzz {
@@ -120,11 +122,12 @@ impl ProgramsOnWorkers {
         let party = Party { tenant: call.tenant, credential: call.credential };
         let place = timeout_at(deadline, workers.places.permit(party)).await;
         // A call that got no worker in its time has not begun.
-        let _place = place.unwrap_or(Err(Error::Busy)).inspect_err(|_| self.endings.note_busy())?;
+        let _place =
+            place.unwrap_or(Err(Error::Busy)).inspect_err(|_| self.endings.note(End::Busy))?;
         self.endings.note_wait(begun.elapsed());
         let running = timeout_at(deadline, workers.converse(call, &host, deadline)).await;
         let ended = running.unwrap_or(Ok(ProgramOutcome::Stopped(Stop::TimedOut)));
-        self.endings.note(&ended);
+        self.endings.note(End::of(&ended));
         ended
     }
 }

@@ -119,6 +119,7 @@ impl Vault {
         let argument = argument(&job, key.as_ref());
         let call = ProgramCall {
             tenant: job.tenant,
+            owner,
             credential: job.party.credential,
             code: Secret::new(job.code.expose().clone()),
             contract: contract(job.runtime),

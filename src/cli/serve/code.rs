@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::app::programs::Programs as _;
 use crate::app::{Vault, configure_programs};
 use crate::cli::support::{Exit, Failure, Result};
-use crate::code::{CodePlan, LOCK_FILE, Packages, ProgramsOnWorkers};
+use crate::code::{CodePlan, LOCK_FILE, Packages, ProgramsOnWorkers, TracePrinter, TracedPrograms};
 use crate::config::CodeSettings;
 use crate::log::{Event, Log, Value};
 
@@ -15,10 +15,15 @@ use crate::log::{Event, Log, Value};
 pub async fn set_up(
     vault: &Vault,
     settings: &CodeSettings,
+    trace: Option<TracePrinter>,
     log: &Log,
 ) -> Result<Arc<ProgramsOnWorkers>> {
     let programs = Arc::new(start(settings, log).await?);
-    configure_programs(vault, Arc::<ProgramsOnWorkers>::clone(&programs));
+    let plain = Arc::<ProgramsOnWorkers>::clone(&programs);
+    match trace {
+        Some(print) => configure_programs(vault, Arc::new(TracedPrograms::new(plain, print))),
+        None => configure_programs(vault, plain),
+    }
     Ok(programs)
 }
 
