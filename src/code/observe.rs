@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::app::Error;
-use crate::app::programs::{ProgramOutcome, Stop};
+use crate::app::programs::{ProgramOutcome, ProgramState, Programs as _, Stop};
 use crate::code::ProgramsOnWorkers;
 use crate::domain::words::words;
 use crate::metrics::{Counter, FamilyKind, Histogram, Label, Observe, Page, Unit};
@@ -68,7 +68,23 @@ impl Endings {
 
 impl Observe for ProgramsOnWorkers {
     fn measure(&self, page: &mut Page) {
+        let state = self.state();
+        if state == ProgramState::Off {
+            return;
+        }
+        page.gauge(
+            "strongroom_programs_refused",
+            "1 if the settings enable programs and this server cannot run them, else 0.",
+            u64::from(matches!(state, ProgramState::Refused(_))),
+        )
+        .status("programs", "refused");
         let Ok(workers) = &self.workers else { return };
+        page.gauge(
+            "strongroom_programs_without_sandbox",
+            "1 if programs run although the kernel lacks Landlock or seccomp, else 0.",
+            u64::from(!workers.walls.are_whole()),
+        )
+        .status("programs", "without_sandbox");
         let endings = &self.endings;
         let mut family = page.family(
             "strongroom_programs_total",

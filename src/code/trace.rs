@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::time::Instant;
 
 use crate::app::programs::{
-    Fetching, Level, ProgramCall, ProgramHost, ProgramRequest, Programs, Running,
+    Fetching, Level, ProgramCall, ProgramHost, ProgramRequest, ProgramState, Programs, Running,
 };
 use crate::bounds::PROGRAM_LINE_BYTES_MAX;
 use crate::code::observe::End;
@@ -65,8 +65,8 @@ impl Programs for TracedPrograms {
         })
     }
 
-    fn obstacle(&self) -> Option<&'static str> {
-        self.programs.obstacle()
+    fn state(&self) -> ProgramState {
+        self.programs.state()
     }
 }
 

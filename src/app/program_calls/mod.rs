@@ -14,7 +14,8 @@ use crate::app::fair_pool::Party;
 use crate::app::outbound::{OutboundFailure, OutboundRequest, OutboundResponse};
 use crate::app::program_calls::identity::{ProgramIdentity, ProgramOwner, ProgramRights};
 use crate::app::programs::{
-    Contract, ProgramCall, ProgramHost, ProgramOutcome, Programs, Stop, Thrown, VAULT_URL,
+    Contract, ProgramCall, ProgramHost, ProgramOutcome, ProgramState, Programs, SWITCHED_OFF, Stop,
+    Thrown, VAULT_URL,
 };
 use crate::domain::application::ApplicationKind;
 use crate::domain::id::{ApplicationId, TenantId};
@@ -23,8 +24,6 @@ use crate::domain::program::{self, LineLevel, Runtime};
 use crate::domain::proxy::Configuration;
 use crate::domain::tenant::TenantKind;
 use crate::secret::{Secret, SecretBuffer};
-
-const NO_PROGRAMS: &str = "programs are switched off in the settings of this server";
 
 /// Makes the services of the vault for a call. The interface that programs call belongs to `http`.
 pub trait ProgramHosts: Sync {
@@ -90,7 +89,7 @@ pub(in crate::app) const fn contract(runtime: Option<&Runtime>) -> Contract {
 impl Vault {
     /// Fails if no program can run here.
     pub(in crate::app) fn require_programs(&self) -> Result<&dyn Programs, Error> {
-        let programs = self.programs.get().ok_or(Error::NoPrograms(NO_PROGRAMS))?;
+        let programs = self.programs.get().ok_or(Error::NoPrograms(SWITCHED_OFF))?;
         match programs.obstacle() {
             Some(why) => Err(Error::NoPrograms(why)),
             None => Ok(programs.as_ref()),
@@ -99,7 +98,12 @@ impl Vault {
 
     /// The reason for which no program can run here.
     pub(in crate::app) fn program_obstacle(&self) -> Option<&'static str> {
-        self.programs.get().map_or(Some(NO_PROGRAMS), |programs| programs.obstacle())
+        self.programs.get().map_or(Some(SWITCHED_OFF), |programs| programs.obstacle())
+    }
+
+    /// `None` outside of a server, such as in a command on a stopped vault.
+    pub fn program_state(&self) -> Option<ProgramState> {
+        self.programs.get().map(|programs| programs.state())
     }
 
     /// Returns the result of the program as JSON.
