@@ -7,6 +7,7 @@
 mod access;
 mod audit;
 mod blocking;
+mod call_counts;
 mod caller;
 mod client_keys;
 mod commit;
@@ -48,7 +49,7 @@ use crate::bounds::CALLERS_MAX;
 use crate::clock::Clock;
 use crate::crypto::{QuickHash, Random, SystemKeys, Uses};
 use crate::domain::card::bin_table::BinTable;
-use crate::domain::id::assigned;
+use crate::domain::id::{ProxyId, ReactorId, assigned};
 use crate::domain::tenant::{Tenant, TenantKind};
 use crate::domain::time::Timestamp;
 use crate::lock::SharedLock;
@@ -96,6 +97,7 @@ pub use proxies::transforms::code::FailedProgram;
 #[cfg(any(fuzzing, test))]
 pub(crate) use proxy_calls::fuzz as proxy_fuzz;
 pub use proxy_calls::{CalledProxy, ChosenProxy, ProxyCall, ProxyFailure};
+pub use reactors::called::CalledReactors;
 pub use reactors::react::{InvocationKind, PreparedReaction, Reacted};
 pub use reactors::results::ResultState;
 pub use rotation::{
@@ -178,7 +180,8 @@ pub struct Vault {
     threeds: threeds::state::ThreedsState,
     outbound: OnceLock<Arc<dyn Outbound>>,
     programs: OnceLock<Arc<dyn Programs>>,
-    proxy_calls: proxy_calls::counts::CallCounts,
+    proxy_calls: call_counts::CallCounts<ProxyId, proxy_calls::called::CallFailure>,
+    reactor_calls: call_counts::CallCounts<ReactorId, reactors::called::FailedReaction>,
     webhooks: webhooks::state::WebhookState,
     damage: damage::Damage,
     archive: upkeep::archive::ArchiveWatch,

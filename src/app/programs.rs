@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::app::error::Error;
 use crate::app::fair_pool::Credential;
@@ -24,8 +25,41 @@ pub trait Programs: Debug + Send + Sync {
     /// the program has not started. Dropping the future ends the worker.
     fn run(&self, call: ProgramCall, host: Arc<dyn ProgramHost>) -> Running<'_>;
 
+    fn state(&self) -> ProgramState;
+
     /// The reason for which no program can run here: the settings or the kernel.
-    fn obstacle(&self) -> Option<&'static str>;
+    fn obstacle(&self) -> Option<&'static str> {
+        match self.state() {
+            ProgramState::Off => Some(SWITCHED_OFF),
+            ProgramState::Refused(why) => Some(why),
+            ProgramState::Runs(_) => None,
+        }
+    }
+}
+
+/// The reason if the settings do not enable programs.
+pub const SWITCHED_OFF: &str = "programs are switched off in the settings of this server";
+
+/// The start of the server decides if programs run on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramState {
+    Off,
+    /// The settings enable them, and this server cannot run them.
+    Refused(&'static str),
+    Runs(Walls),
+}
+
+/// The walls of the kernel around each program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Walls {
+    pub landlock: bool,
+    pub seccomp: bool,
+}
+
+impl Walls {
+    pub const fn are_whole(self) -> bool {
+        self.landlock && self.seccomp
+    }
 }
 
 pub type Running<'a> = Pin<Box<dyn Future<Output = Result<ProgramOutcome, Error>> + Send + 'a>>;
@@ -33,6 +67,8 @@ pub type Running<'a> = Pin<Box<dyn Future<Output = Result<ProgramOutcome, Error>
 /// One call of a program.
 pub struct ProgramCall {
     pub tenant: TenantId,
+    /// The reactor or the proxy.
+    pub owner: Uuid,
     /// Callers without a secret key have a share of the workers.
     pub credential: Credential,
     pub code: Secret<String>,

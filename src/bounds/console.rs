@@ -10,11 +10,14 @@ pub const ACTIVITY_MINUTES: usize = 60;
 pub const ACTIVITY_HOURS: usize = 24;
 /// Routes that the console lists: those with the most requests.
 pub const ACTIVITY_ROUTES_MAX: usize = 10;
-/// Proxies whose calls are counted: the last ones to be called. Each takes a few hundred bytes.
+/// Proxies whose calls are counted, and as many reactors: the last ones to be called. Each takes up to
+/// a kilobyte.
 ///
 /// Shares: address -; no secret key -; key as its tenant; tenant 1/40, since it has 250
-/// proxies.
-pub const PROXIES_COUNTED_MAX: usize = 10_000;
+/// proxies and 250 reactors.
+pub const CALLS_COUNTED_MAX: usize = 10_000;
+/// Failures that are kept of each, the last ones.
+pub const CALL_FAILURES_KEPT: usize = 5;
 /// 3DS sessions of one page. Each record is opened.
 pub const THREEDS_LISTED_MAX: usize = 50;
 /// Walks over the keys and applications of a tenant that run at the same time, and requests that

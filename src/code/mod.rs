@@ -19,6 +19,7 @@ mod packages;
 mod pool;
 #[cfg(test)]
 mod tests;
+mod trace;
 pub mod worker;
 
 use std::path::PathBuf;
@@ -28,7 +29,8 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::app::programs::{
-    ProgramCall, ProgramHost, ProgramOutcome, Programs, Running, Stop, VAULT_URL,
+    ProgramCall, ProgramHost, ProgramOutcome, ProgramState, Programs, Running, Stop, VAULT_URL,
+    Walls,
 };
 use crate::app::{Credential, Error, FairPool, Fault, Party};
 use crate::bounds::{CODE_FRAMES_BYTES_MAX, CODE_START_MAX, CODE_TIMEOUT_MAX, CODE_WAITING_MAX};
@@ -36,9 +38,10 @@ use crate::domain::shares::{Claimant, Shares};
 
 use self::conversation::{Conversation, FrameBudget, greeting};
 use self::frames::{Confinement, WorkerCall};
-use self::observe::Endings;
+use self::observe::{End, Endings};
 pub use self::packages::{LOCK_FILE, Packages};
 use self::pool::{WorkerPlan, WorkerPool};
+pub use self::trace::{TracePrinter, TracedPrograms};
 
 #[cfg(any(fuzzing, test))]
 pub(crate) mod fuzz {
@@ -52,7 +55,6 @@ pub const WORKER_COMMAND: &str = "code-worker";
 /// Requests to the vault come first when processors are scarce.
 const NICENESS: i32 = 10;
 
-const SWITCHED_OFF: &str = "programs are switched off in the settings of this server";
 const NO_LANDLOCK: &str = "the kernel of this server has no Landlock";
 const NO_SECCOMP: &str = "the kernel of this server has no seccomp filters";
 const NO_START: &str = "this server cannot start workers";
@@ -72,7 +74,8 @@ pub struct CodePlan {
 
 /// Runs programs of tenants in worker processes.
 pub struct ProgramsOnWorkers {
-    workers: Result<Workers, &'static str>,
+    /// If there are none, the state that says why.
+    workers: Result<Workers, ProgramState>,
     endings: Endings,
 }
 
@@ -83,7 +86,7 @@ struct Workers {
     frames: Shares,
     packages: Packages,
     needed: Confinement,
-    lacks_walls: bool,
+    walls: Walls,
 }
 
 opaque_debug!(ProgramsOnWorkers);
@@ -95,17 +98,13 @@ impl ProgramsOnWorkers {
 
     /// Without workers: every call is refused.
     pub fn switched_off() -> Self {
-        Self { workers: Err(SWITCHED_OFF), endings: Endings::default() }
+        Self { workers: Err(ProgramState::Off), endings: Endings::default() }
     }
 
     /// Starts the first workers and finds out whether the kernel can confine them.
     pub async fn start(plan: CodePlan) -> Self {
-        Self { workers: Workers::start(plan).await, endings: Endings::default() }
-    }
-
-    /// True if programs run although the kernel lacks Landlock or seccomp.
-    pub fn lacks_walls(&self) -> bool {
-        self.workers.as_ref().is_ok_and(|workers| workers.lacks_walls)
+        let workers = Workers::start(plan).await.map_err(ProgramState::Refused);
+        Self { workers, endings: Endings::default() }
     }
 
     async fn call(
@@ -122,11 +121,12 @@ impl ProgramsOnWorkers {
         let party = Party { tenant: call.tenant, credential: call.credential };
         let place = timeout_at(deadline, workers.places.permit(party)).await;
         // A call that got no worker in its time has not begun.
-        let _place = place.unwrap_or(Err(Error::Busy)).inspect_err(|_| self.endings.note_busy())?;
+        let _place =
+            place.unwrap_or(Err(Error::Busy)).inspect_err(|_| self.endings.note(End::Busy))?;
         self.endings.note_wait(begun.elapsed());
         let running = timeout_at(deadline, workers.converse(call, &host, deadline)).await;
         let ended = running.unwrap_or(Ok(ProgramOutcome::Stopped(Stop::TimedOut)));
-        self.endings.note(&ended);
+        self.endings.note(End::of(&ended));
         ended
     }
 }
@@ -145,14 +145,14 @@ impl Workers {
             frames: Shares::new(CODE_FRAMES_BYTES_MAX),
             packages: plan.packages,
             needed: Confinement { landlock: needs, seccomp: needs },
-            lacks_walls: false,
+            walls: Walls { landlock: false, seccomp: false },
         };
         match workers.try_one().await {
             None => Err(NO_START),
             Some(Confinement { seccomp: false, .. }) if needs => Err(NO_SECCOMP),
             Some(Confinement { landlock: false, .. }) if needs => Err(NO_LANDLOCK),
             Some(Confinement { landlock, seccomp }) => {
-                Ok(Self { lacks_walls: !(landlock && seccomp), ..workers })
+                Ok(Self { walls: Walls { landlock, seccomp }, ..workers })
             }
         }
     }
@@ -206,7 +206,10 @@ impl Programs for ProgramsOnWorkers {
         Box::pin(self.call(call, host))
     }
 
-    fn obstacle(&self) -> Option<&'static str> {
-        self.workers.as_ref().err().copied()
+    fn state(&self) -> ProgramState {
+        match &self.workers {
+            Ok(workers) => ProgramState::Runs(workers.walls),
+            Err(state) => *state,
+        }
     }
 }

@@ -3,63 +3,64 @@
 use std::time::Duration;
 
 use crate::app::Error;
-use crate::app::programs::{ProgramOutcome, Stop};
+use crate::app::programs::{ProgramOutcome, ProgramState, Programs as _, Stop};
 use crate::code::ProgramsOnWorkers;
+use crate::domain::words::words;
 use crate::metrics::{Counter, FamilyKind, Histogram, Label, Observe, Page, Unit};
 
 /// In microseconds.
 const WAIT_BOUNDS: &[u64] = &[100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 30_000_000];
 
+words! {
+    /// The end of a call.
+    pub enum End {
+        Returned = "returned";
+        Threw = "threw";
+        NotAProgram = "not_a_program";
+        TimedOut = "timed_out";
+        NoMemory = "no_memory";
+        OutOfMemory = "out_of_memory";
+        ResultTooLarge = "result_too_large";
+        Died = "died";
+        Busy = "busy";
+    }
+}
+
+impl End {
+    pub(super) const fn of(ended: &Result<ProgramOutcome, Error>) -> Self {
+        match ended {
+            Ok(ProgramOutcome::Returned(_)) => Self::Returned,
+            Ok(ProgramOutcome::Threw(_)) => Self::Threw,
+            Ok(ProgramOutcome::NotAProgram(_)) => Self::NotAProgram,
+            Ok(ProgramOutcome::Stopped(Stop::TimedOut)) => Self::TimedOut,
+            Ok(ProgramOutcome::Stopped(Stop::NoMemory)) => Self::NoMemory,
+            Ok(ProgramOutcome::Stopped(Stop::OutOfMemory)) => Self::OutOfMemory,
+            Ok(ProgramOutcome::Stopped(Stop::ResultTooLarge)) => Self::ResultTooLarge,
+            Ok(ProgramOutcome::Stopped(Stop::Died)) => Self::Died,
+            Err(_) => Self::Busy,
+        }
+    }
+}
+
 /// Counts of calls by the way they ended.
 #[derive(Debug)]
 pub(super) struct Endings {
-    returned: Counter,
-    threw: Counter,
-    not_a_program: Counter,
-    timed_out: Counter,
-    no_memory: Counter,
-    out_of_memory: Counter,
-    result_too_large: Counter,
-    died: Counter,
-    busy: Counter,
+    counters: [(End, Counter); End::ALL.len()],
     waits: Histogram,
 }
 
 impl Default for Endings {
     fn default() -> Self {
-        Self {
-            returned: Counter::default(),
-            threw: Counter::default(),
-            not_a_program: Counter::default(),
-            timed_out: Counter::default(),
-            no_memory: Counter::default(),
-            out_of_memory: Counter::default(),
-            result_too_large: Counter::default(),
-            died: Counter::default(),
-            busy: Counter::default(),
-            waits: Histogram::new(Unit::Micros, WAIT_BOUNDS),
-        }
+        let counters = End::ALL.map(|end| (end, Counter::default()));
+        Self { counters, waits: Histogram::new(Unit::Micros, WAIT_BOUNDS) }
     }
 }
 
 impl Endings {
-    pub(super) fn note(&self, ended: &Result<ProgramOutcome, Error>) {
-        let counter = match ended {
-            Ok(ProgramOutcome::Returned(_)) => &self.returned,
-            Ok(ProgramOutcome::Threw(_)) => &self.threw,
-            Ok(ProgramOutcome::NotAProgram(_)) => &self.not_a_program,
-            Ok(ProgramOutcome::Stopped(Stop::TimedOut)) => &self.timed_out,
-            Ok(ProgramOutcome::Stopped(Stop::NoMemory)) => &self.no_memory,
-            Ok(ProgramOutcome::Stopped(Stop::OutOfMemory)) => &self.out_of_memory,
-            Ok(ProgramOutcome::Stopped(Stop::ResultTooLarge)) => &self.result_too_large,
-            Ok(ProgramOutcome::Stopped(Stop::Died)) => &self.died,
-            Err(_) => &self.busy,
-        };
-        counter.add(1);
-    }
-
-    pub(super) fn note_busy(&self) {
-        self.busy.add(1);
+    pub(super) fn note(&self, end: End) {
+        for (_, counter) in self.counters.iter().filter(|(it, _)| *it == end) {
+            counter.add(1);
+        }
     }
 
     pub(super) fn note_wait(&self, waited: Duration) {
@@ -69,25 +70,31 @@ impl Endings {
 
 impl Observe for ProgramsOnWorkers {
     fn measure(&self, page: &mut Page) {
+        let state = self.state();
+        if state == ProgramState::Off {
+            return;
+        }
+        page.gauge(
+            "strongroom_programs_refused",
+            "1 if the settings enable programs and this server cannot run them, else 0.",
+            u64::from(matches!(state, ProgramState::Refused(_))),
+        )
+        .status("programs", "refused");
         let Ok(workers) = &self.workers else { return };
+        page.gauge(
+            "strongroom_programs_without_sandbox",
+            "1 if programs run although the kernel lacks Landlock or seccomp, else 0.",
+            u64::from(!workers.walls.are_whole()),
+        )
+        .status("programs", "without_sandbox");
         let endings = &self.endings;
         let mut family = page.family(
             "strongroom_programs_total",
             "Calls of programs of tenants, by the way they ended.",
             FamilyKind::Counter,
         );
-        for (name, counter) in [
-            ("returned", &endings.returned),
-            ("threw", &endings.threw),
-            ("not_a_program", &endings.not_a_program),
-            ("timed_out", &endings.timed_out),
-            ("no_memory", &endings.no_memory),
-            ("out_of_memory", &endings.out_of_memory),
-            ("result_too_large", &endings.result_too_large),
-            ("died", &endings.died),
-            ("busy", &endings.busy),
-        ] {
-            family.sample(&[("end", Label::Name(name))], counter.get());
+        for (end, counter) in &endings.counters {
+            family.sample(&[("end", Label::Name(end.as_str()))], counter.get());
         }
         page.counter(
             "strongroom_code_workers_started_total",

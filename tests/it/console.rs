@@ -7,10 +7,18 @@ use crate::harness::{Answer, Psp, Vault, get, post, rule, wait_until};
 use crate::threeds;
 
 /// The permissions that the console's operations need.
-const READS: [&str; 6] =
-    ["application:read", "log:read", "proxy:read", "report:read", "tenant:read", "webhooks:read"];
+const READS: [&str; 7] = [
+    "application:read",
+    "log:read",
+    "proxy:read",
+    "reactor:read",
+    "report:read",
+    "tenant:read",
+    "webhooks:read",
+];
 
-const PATHS: [&str; 6] = ["activity", "keys", "limits", "proxies", "3ds-sessions", "webhooks"];
+const PATHS: [&str; 7] =
+    ["activity", "keys", "limits", "proxies", "reactors", "3ds-sessions", "webhooks"];
 
 fn read(vault: &Vault, name: &str, key: &str) -> Value {
     vault.get(&format!("/console/data/{name}"), key).with_status(200).json
@@ -292,6 +300,48 @@ fn failures_of_webhooks_and_proxies_are_shown_without_anything_of_the_calls() {
 }
 
 #[test]
+fn calls_of_reactors_are_counted_with_their_last_failures_and_nothing_of_the_calls() {
+    let mut vault = Vault::start();
+    let reader = reader(&vault);
+    let code = "module.exports = async ({ args }) => {
+        if (args.fail) throw new Error('secret'); return { raw: 'secret' }; };";
+    let body = json!({"name": "Charge", "code": code, "configuration": {"key": "secret"}});
+    let id = vault.post("/reactors", &vault.keys.management, body).with_status(201).id();
+    let path = format!("/reactors/{id}/react");
+    let call = |path: &str, trace: &str, args: Value| {
+        let request = post(path).key(&vault.keys.private).header("BT-TRACE-ID", trace);
+        vault.send(&request.json(json!({ "args": args })))
+    };
+    let shown = |vault: &Vault| items(&read(vault, "reactors", &reader))[0].clone();
+    assert_eq!((&shown(&vault)["calls"], &shown(&vault)["last_failures"]), (&json!(0), &json!([])));
+    call(&path, "works", json!({})).with_status(200);
+    for number in 0..6 {
+        call(&path, &format!("fails-{number}"), json!({"fail": true})).with_status(500);
+    }
+    // Refused before the program is asked for: no call of it.
+    call(&path, "refused", json!("{{ 0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2b }}")).with_status(400);
+    let later = call(&format!("{path}-async"), "later", json!({"fail": true}));
+    later.with_status(202);
+    wait_until("the call that nobody waits for", || shown(&vault)["calls"] == 8);
+    let found = shown(&vault);
+    assert_eq!((&found["id"], &found["name"]), (&json!(id), &json!("Charge")));
+    assert_eq!(found["failures"], 7);
+    let last = found["last_failures"].as_array().unwrap();
+    let traces: Vec<_> = last.iter().map(|it| it["trace_id"].as_str().unwrap()).collect();
+    assert_eq!(traces, ["later", "fails-5", "fails-4", "fails-3", "fails-2"]);
+    assert_eq!(last[0]["reason"], "the program threw an error");
+    assert!(!found.to_string().contains("secret"));
+    let whole = read(&vault, "reactors", &reader);
+    assert_eq!((&whole["tenant_type"], &whole["runs_programs"]), (&json!("test"), &json!(true)));
+    let production = vault.tenant("production").keys.management;
+    assert_eq!(read(&vault, "reactors", &production)["tenant_type"], "production");
+    vault.serve("pages.console = true");
+    let whole = read(&vault, "reactors", &reader);
+    assert_eq!(whole["runs_programs"], false);
+    assert!(whole["obstacle"].as_str().unwrap().contains("switched off"), "{whole}");
+}
+
+#[test]
 fn threeds_sessions_are_listed_newest_first_with_their_step_and_without_their_card() {
     let vault = Vault::start();
     let reader = reader(&vault);
@@ -329,9 +379,11 @@ fn a_tenant_sees_nothing_of_another_in_the_console() {
     vault.post("/webhooks", &management, hook).with_status(201);
     let proxy = json!({"name": "Hidden", "destination_url": "https://a.example"});
     vault.post("/proxies", &management, proxy).with_status(201);
+    let reactor = json!({"name": "Hidden", "code": "module.exports = () => ({});"});
+    vault.post("/reactors", &management, reactor).with_status(201);
     let card = threeds::card(&vault, "4200000000000002");
     threeds::create(&vault, &card).with_status(201);
-    for name in ["proxies", "3ds-sessions", "webhooks"] {
+    for name in ["proxies", "reactors", "3ds-sessions", "webhooks"] {
         assert_eq!(items(&read(&vault, name, &own)).len(), 1, "{name}");
         assert_eq!(items(&read(&vault, name, &foreign)).len(), 0, "{name}");
     }

@@ -303,10 +303,12 @@ fn a_viewer_reads_all_views_and_the_page_knows_the_role() {
         "/console/data/keys",
         "/console/data/limits",
         "/console/data/proxies",
+        "/console/data/reactors",
         "/console/data/3ds-sessions",
         "/console/data/webhooks",
         "/logs",
         "/proxies",
+        "/reactors",
         "/tenants/self",
         "/v2/tokens",
         "/webhooks",
@@ -332,6 +334,19 @@ fn a_viewer_reads_all_views_and_the_page_knows_the_role() {
             assert!(admin(&vault, get(path)).text().contains(secret), "{path} {secret}");
         }
     }
+    let code = "module.exports = () => 'sk_in_the_code';";
+    let reactor = json!({"name": "r", "code": code, "configuration": {"secret": "sk_of_it"}});
+    let made = admin(&vault, post("/reactors").json(reactor)).with_status(201);
+    let path = format!("/reactors/{}", made.id());
+    for path in ["/reactors", &path] {
+        let seen = viewer(&vault, get(path)).with_status(200);
+        for secret in ["sk_in_the_code", "sk_of_it"] {
+            assert!(!seen.text().contains(secret), "{path} {secret}");
+            assert!(admin(&vault, get(path)).text().contains(secret), "{path} {secret}");
+        }
+    }
+    viewer(&vault, get(&format!("{path}/logs"))).with_status(200);
+    viewer(&vault, delete(&path)).problem(403);
     let refused = viewer(&vault, put("/tenants/self").json(json!({"name": "n"}))).problem(403);
     assert!(refused.text().contains("viewer"), "{}", refused.text());
     wait_until("the refusal is in the log", || {

@@ -71,6 +71,7 @@ impl ProgramHost for Host {
 fn call(code: &str, argument: &str, timeout: Duration) -> ProgramCall {
     ProgramCall {
         tenant: TenantId::new(Uuid::from_u128(1)),
+        owner: Uuid::from_u128(2),
         credential: Credential::Secret,
         code: Secret::new(String::from(code)),
         contract: Contract::Bt,

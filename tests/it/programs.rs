@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, post, wait_until};
+use crate::harness::{Answer, Vault, post, run, wait_until};
 use crate::proxy::Scene;
 
 const CARD: &str = "4242424242424242";
@@ -256,5 +256,56 @@ fn a_value_of_a_program_is_in_no_log_of_the_server() {
     assert!(answer.text().contains(MARKER), "the caller sees the program's own message");
     assert_eq!(vault.stop(), Some(0));
     let log = vault.log();
-    assert!(!log.contains(MARKER), "{log}");
+    assert!(!log.contains(MARKER) && !log.contains("program 1"), "{log}");
+}
+
+#[test]
+fn a_traced_development_server_prints_calls_and_their_lines_but_no_values_of_its_own() {
+    const SECRET: &str = "sk_of_the_configuration";
+    let mut vault = Vault::start_with(&["--code-trace"]);
+    let application = vault.application("private", &["token:create"], &json!([]));
+    let code = "module.exports = async ({ args, bt }) => {
+        console.log('begins', Object.keys(args).length);
+        console.warn('one\\nprogram 9 of x starts \\u001b[31m');
+        console.error('card 4242424242424242');
+        if (args.fail) throw new Error(args.fail);
+        while (args.loops) {}
+        return { raw: args };
+    };";
+    let body = json!({"name": "r", "code": code, "configuration": {"secret": SECRET},
+        "application": {"id": application.id()}, "runtime": {"timeout": 1}});
+    let id = create(&vault, body);
+    react(&vault, &id, &json!({"value": MARKER})).with_status(200);
+    react(&vault, &id, &json!({"fail": MARKER})).with_status(500);
+    react(&vault, &id, &json!({"loops": true})).with_status(500);
+    let none = reactor(&vault, "module.exports = 1;");
+    react(&vault, &none, &json!({})).with_status(422);
+    assert_eq!(vault.stop(), Some(0));
+    let log = vault.log();
+    let traced: Vec<_> = log.lines().filter(|line| line.starts_with("program ")).collect();
+    let of = |number: usize| {
+        let start = format!("program {number} ");
+        let own = traced.iter().filter_map(move |line| line.strip_prefix(&start));
+        own.map(|line| String::from(line.split(" ms: ").last().unwrap())).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of(1),
+        [
+            format!("of {id} starts").as_str(),
+            "info: begins 1",
+            "warn: one\\u000aprogram 9 of x starts \\u001b[31m",
+            "error: (a line with digits of a card number)",
+            "returned",
+        ]
+    );
+    assert_eq!(
+        [of(2), of(3), of(4)].map(|it| it.last().unwrap().clone()),
+        ["threw", "timed_out", "not_a_program"]
+    );
+    assert!(traced.iter().any(|line| line.starts_with("program 3 ends after 1")), "{log}");
+    for value in [MARKER, SECRET, CARD, "key_test", "9 of x starts\n"] {
+        assert!(!traced.iter().any(|line| line.contains(value)), "{value}: {log}");
+    }
+    assert_eq!(of(9), [""; 0], "a line of a program stays one line");
+    run(&["serve", "--code-trace"]).with_code(64);
 }

@@ -140,6 +140,12 @@ fn a_development_vault_is_reported_with_what_is_not_known() {
         assert!(!sentences(&facts, title, "unknown").is_empty(), "{title}: {facts}");
     }
     check_says(&facts, "Stored data", "good", "in the data file, all counted");
+    // Some kernels lack a wall, which a development server does without.
+    let programs = &chapter(&facts, "Programs of tenants")["findings"][0];
+    let sentence = programs["sentence"].as_str().unwrap();
+    let is_whole = sentence.contains("which Landlock and seccomp of the kernel confine");
+    assert!(sentence.starts_with("Tenants run code on this server"), "{sentence}");
+    assert_eq!(programs["standing"], if is_whole { "good" } else { "attention" });
     let requirement = &chapter(&facts, "TLS")["requirements"][0];
     assert_eq!(requirement["number"], "4.2.1");
     assert!(requirement["title"].is_string());
@@ -155,6 +161,8 @@ fn the_report_tries_the_listener_and_looks_at_files_as_they_are_now() {
     vault.directory().write("strongroom.toml", text, 0o600);
     let offline = vault.operator(&["report", "--json"]).json();
     check_says(&offline, "TLS", "unknown", "No server answered");
+    let programs = "Programs of tenants";
+    check_says(&offline, programs, "good", "The settings do not let tenants run code");
     vault.restart_as_service();
     let facts = vault.operator(&["report", "--json"]).json();
     check_says(&facts, "TLS", "good", &format!("tried with the server at {address}"));
@@ -168,6 +176,7 @@ fn the_report_tries_the_listener_and_looks_at_files_as_they_are_now() {
     let is_right = |it: &String| it.starts_with("TLS13_") || it.contains("_ECDHE_ECDSA_");
     assert!(suites.iter().all(is_right), "{suites:?}");
     check_says(&facts, "Settings and files", "good", " checks found nothing wrong");
+    check_says(&facts, programs, "good", "Tenants run no code on this server");
     let bins = vault.directory().join("absent");
     vault.set(&format!("bin_file = \"{}\"", bins.display()));
     let facts = vault.operator(&["report", "--json"]).json();

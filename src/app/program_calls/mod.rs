@@ -15,7 +15,8 @@ use crate::app::fair_pool::Party;
 use crate::app::outbound::{OutboundFailure, OutboundRequest, OutboundResponse};
 use crate::app::program_calls::identity::{ProgramIdentity, ProgramOwner, ProgramRights};
 use crate::app::programs::{
-    Contract, ProgramCall, ProgramHost, ProgramOutcome, Programs, Stop, Thrown, VAULT_URL,
+    Contract, ProgramCall, ProgramHost, ProgramOutcome, ProgramState, Programs, SWITCHED_OFF, Stop,
+    Thrown, VAULT_URL,
 };
 use crate::bounds::JSON_VALUES_MAX;
 use crate::domain::application::ApplicationKind;
@@ -27,8 +28,6 @@ use crate::domain::proxy::Configuration;
 use crate::domain::tenant::TenantKind;
 use crate::secret::{Secret, SecretBuffer};
 
-const NO_PROGRAMS: &str =
-    "This server runs no programs: the section code of its settings does not allow it.";
 const UNREADABLE: &str =
     "The result of the program is nested too deeply, or a text in it is not valid Unicode.";
 
@@ -96,11 +95,21 @@ pub(in crate::app) const fn contract(runtime: Option<&Runtime>) -> Contract {
 impl Vault {
     /// Fails if no program can run here.
     pub(in crate::app) fn require_programs(&self) -> Result<&dyn Programs, Error> {
-        let programs = self.programs.get().ok_or(Error::NoPrograms(NO_PROGRAMS))?;
+        let programs = self.programs.get().ok_or(Error::NoPrograms(SWITCHED_OFF))?;
         match programs.obstacle() {
             Some(why) => Err(Error::NoPrograms(why)),
             None => Ok(programs.as_ref()),
         }
+    }
+
+    /// The reason for which no program can run here.
+    pub(in crate::app) fn program_obstacle(&self) -> Option<&'static str> {
+        self.programs.get().map_or(Some(SWITCHED_OFF), |programs| programs.obstacle())
+    }
+
+    /// `None` outside of a server, such as in a command on a stopped vault.
+    pub fn program_state(&self) -> Option<ProgramState> {
+        self.programs.get().map(|programs| programs.state())
     }
 
     /// Returns the result of the program as JSON.
@@ -120,6 +129,7 @@ impl Vault {
         let argument = argument(&job, key.as_ref());
         let call = ProgramCall {
             tenant: job.tenant,
+            owner,
             credential: job.party.credential,
             code: Secret::new(job.code.expose().clone()),
             contract: contract(job.runtime),

@@ -1,21 +1,30 @@
 //! Counts the outcome of each call through a stored proxy, and lists the counts.
 
 use crate::app::Proxies;
+use crate::app::call_counts::CallCount;
 use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::named_list::{NamedPage, NamedQuery};
 use crate::app::outbound::{OutboundFailure, OutboundResponse};
 use crate::app::proxy_calls::ProxyFailure;
-use crate::app::proxy_calls::counts::{CallCount, CallFailure};
 use crate::bounds::PROXIES_MAX;
 use crate::domain::id::ProxyId;
 use crate::domain::proxy::Proxy;
+use crate::domain::time::Timestamp;
 
 #[derive(Debug)]
 pub struct CalledProxy {
     pub id: ProxyId,
     pub name: String,
-    pub count: CallCount,
+    pub count: CallCount<CallFailure>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallFailure {
+    pub at: Timestamp,
+    pub kind: &'static str,
+    /// Set if the destination answered with an error.
+    pub destination_status: Option<u16>,
 }
 
 impl Proxies<'_> {

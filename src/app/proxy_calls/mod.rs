@@ -7,9 +7,8 @@
 mod answer_headers;
 pub(in crate::app) mod arguments;
 mod body;
-mod called;
+pub(in crate::app) mod called;
 mod choose;
-pub(in crate::app) mod counts;
 mod event;
 mod fill;
 mod form;

@@ -22,6 +22,7 @@ impl Reactors<'_> {
         write: &Write<'_, ()>,
     ) {
         let at = self.vault.now();
+        self.count_call(prepared.reactor.id, error);
         let ended =
             if error.is_some() { EventKind::ReactorFailed } else { EventKind::ReactorCompleted };
         let kinds = match prepared.kind {

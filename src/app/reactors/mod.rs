@@ -1,5 +1,6 @@
 //! Reactors: their records, and the calls of their programs.
 
+pub(in crate::app) mod called;
 mod events;
 pub(in crate::app) mod manage;
 pub(in crate::app) mod react;

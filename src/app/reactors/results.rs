@@ -86,6 +86,7 @@ impl Reactors<'_> {
             return Err(Error::NotFound("result"));
         };
         let now = self.vault.now();
+        self.count_call(prepared.reactor.id, error);
         let ended =
             if error.is_some() { EventKind::ReactorFailed } else { EventKind::ReactorCompleted };
         let mut answer = Some(answer);

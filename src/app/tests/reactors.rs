@@ -10,7 +10,7 @@ use crate::app::program_calls::identity::ProgramIdentity;
 use crate::app::program_calls::{HostedCall, ProgramFailure, ProgramHosts};
 use crate::app::programs::{
     Contract, FetchFailure, Fetching, Level, ProgramCall, ProgramHost, ProgramOutcome,
-    ProgramRequest, Programs, Running, Stop, Thrown,
+    ProgramRequest, ProgramState, Programs, Running, Stop, Thrown, Walls,
 };
 use crate::app::reactors::react::{InvocationKind, PreparedReaction, Reacted};
 use crate::app::reactors::results::ResultState;
@@ -50,8 +50,9 @@ impl Programs for Fake {
         })
     }
 
-    fn obstacle(&self) -> Option<&'static str> {
-        self.obstacle
+    fn state(&self) -> ProgramState {
+        let walls = Walls { landlock: true, seccomp: true };
+        self.obstacle.map_or(ProgramState::Runs(walls), ProgramState::Refused)
     }
 }
 

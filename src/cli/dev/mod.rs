@@ -24,8 +24,8 @@ use crate::cli::dev::certificate::{CertificateFiles, NAMES};
 use crate::cli::serve::run::{ListenAddresses, ServerMode, run};
 use crate::cli::support::{
     DEV_URL, Exit, Failure, Result, VaultHome, block_on, cannot, complain, make_directory,
-    open_vault, or_close, over_database, quotas, read_console, read_threeds, read_whole, refused,
-    say, switch, write_new,
+    on_one_line, open_vault, or_close, over_database, quotas, read_console, read_threeds,
+    read_whole, refused, say, switch, write_new,
 };
 use crate::clock::Clock;
 use crate::config::{
@@ -88,6 +88,9 @@ command! {
         engine_url_file: Option<PathBuf> = option,
         /// stop the clock at the time of the start; only `dev-clock advance` moves it
         stop_clock: bool = switch,
+        /// print the start, the end, the time and the console lines of each call of a reactor or a code
+        /// transform to standard error
+        code_trace: bool = switch,
         /// print one line of JSON when ready, instead of text
         json: bool = switch,
     } => |it| dev(&it)
@@ -169,6 +172,7 @@ fn dev(command: &DevCommand) -> Result<()> {
         inherited: Vec::new(),
         scope: Scope::Development,
         settings: None,
+        program_trace: command.code_trace.then_some(print_trace),
     };
     run(vault, config, mode, |ready| {
         let ca = std::fs::canonicalize(&files.ca)
@@ -184,6 +188,11 @@ fn dev(command: &DevCommand) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// A line of a program may hold anything: it stays one line.
+fn print_trace(line: &str) {
+    complain(&on_one_line(line));
 }
 
 /// The defaults of the settings file, but without request lines in the log.

@@ -162,6 +162,7 @@ fn known(
         audit_retention_days: u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX),
         master_key: master_key(&config.master_key, config.key_keeper),
         audit_reads_strict: config.audit_reads == AuditReads::Strict,
+        code_enabled: config.code.enabled,
         checks: findings.all.into_iter().map(checked).collect(),
     }))
 }

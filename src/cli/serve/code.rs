@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::app::programs::Programs as _;
+use crate::app::programs::{ProgramState, Programs as _};
 use crate::app::{Vault, configure_programs};
 use crate::cli::support::{Exit, Failure, Result};
-use crate::code::{CodePlan, LOCK_FILE, Packages, ProgramsOnWorkers};
+use crate::code::{CodePlan, LOCK_FILE, Packages, ProgramsOnWorkers, TracePrinter, TracedPrograms};
 use crate::config::CodeSettings;
 use crate::log::{Event, Log, Value};
 
@@ -15,10 +15,15 @@ use crate::log::{Event, Log, Value};
 pub async fn set_up(
     vault: &Vault,
     settings: &CodeSettings,
+    trace: Option<TracePrinter>,
     log: &Log,
 ) -> Result<Arc<ProgramsOnWorkers>> {
     let programs = Arc::new(start(settings, log).await?);
-    configure_programs(vault, Arc::<ProgramsOnWorkers>::clone(&programs));
+    let plain = Arc::<ProgramsOnWorkers>::clone(&programs);
+    match trace {
+        Some(print) => configure_programs(vault, Arc::new(TracedPrograms::new(plain, print))),
+        None => configure_programs(vault, plain),
+    }
     Ok(programs)
 }
 
@@ -36,10 +41,14 @@ async fn start(settings: &CodeSettings, log: &Log) -> Result<ProgramsOnWorkers> 
         packages: packages.unwrap_or_default(),
     })
     .await;
-    if let Some(why) = programs.obstacle() {
-        log.event(Event::error("programs_refused").with("why", Value::Name(why)));
-    } else if programs.lacks_walls() {
-        log.event(Event::warn("programs_without_sandbox"));
+    match programs.state() {
+        ProgramState::Refused(why) => {
+            log.event(Event::error("programs_refused").with("why", Value::Name(why)));
+        }
+        ProgramState::Runs(walls) if !walls.are_whole() => {
+            log.event(Event::warn("programs_without_sandbox"));
+        }
+        ProgramState::Off | ProgramState::Runs(_) => (),
     }
     Ok(programs)
 }

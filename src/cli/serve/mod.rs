@@ -184,6 +184,7 @@ fn serve(command: &ServeCommand) -> Result<()> {
     require_credential(&config.master_key, OF_SERVER)?;
     let vault = open_vault::open(&VaultHome::of(&config), &config.master_key, Clock::new())?;
     let mode = ServerMode {
+        program_trace: None,
         clock_control: ClockControl::Fixed,
         hsts: Hsts::Sent,
         inherited,

@@ -23,6 +23,7 @@ use crate::cli::serve::service_manager::ServiceManager;
 use crate::cli::serve::upkeep;
 use crate::cli::serve::watch::{self, Process};
 use crate::cli::support::{Exit, Failure, Result, explain_bind, log_panics, no_resource, storage};
+use crate::code::TracePrinter;
 use crate::config::{AuditReads, Config, EngineSettings, SecurityText, Switch};
 use crate::domain::audit::Act;
 use crate::domain::shares::Claimant;
@@ -47,6 +48,8 @@ pub struct ServerMode {
     /// The destinations that proxies and webhooks may call without a setting.
     pub scope: Scope,
     pub settings: Option<PathBuf>,
+    /// Prints the calls of programs. Only on a development server.
+    pub program_trace: Option<TracePrinter>,
 }
 
 pub struct ListenAddresses {
@@ -170,13 +173,14 @@ async fn serve(
     begin_log(&vault, &log);
     let manager = Arc::new(ServiceManager::from_environment()?);
     let (clock_control, scope, settings) = (mode.clock_control, mode.scope, mode.settings.clone());
+    let trace = mode.program_trace;
     let (tasks, requests) = (Tasks::new(), Arc::new(Requests::new()));
     let server =
         Server::bind(listener(&config, mode), log.clone()).map_err(|it| explain_bind(&it))?;
     let results = directory::set_up(&vault, &config.threeds, &tasks, &log)?;
     let (people, certified) = console::set_up(&config, &log)?;
     let outbound = outbound::set_up(&vault, scope, &config.outbound, &tasks, &log)?;
-    let outside = (outbound, code::set_up(&vault, &config.code, &log).await?);
+    let outside = (outbound, code::set_up(&vault, &config.code, trace, &log).await?);
     let socket = Socket::bind(&config.data_directory).map_err(|it| no_socket(&it))?;
     let listeners = watch::bind(&config.data_directory, config.operator_listen, &log)?;
     // Handle signals before reporting readiness: SIGHUP without a handler ends the process.

@@ -129,6 +129,12 @@ pub(in crate::http) async fn list_proxies(exchange: &Exchange<'_>) -> Answer {
     Ok(Reply::ok(console::render_proxies(since, &found)))
 }
 
+pub(in crate::http) async fn list_reactors(exchange: &Exchange<'_>) -> Answer {
+    let found = exchange.app.reactors().list_calls(exchange.caller).await?;
+    let since = exchange.http.activity.started_at();
+    Ok(Reply::ok(console::render_reactors(exchange.caller.tenant.kind, since, &found)))
+}
+
 pub(in crate::http) async fn list_threeds_sessions(exchange: &Exchange<'_>) -> Answer {
     let start = console::parse_start(&exchange.query)?;
     let page = exchange.app.threeds().list(exchange.caller, start).await?;

@@ -286,6 +286,7 @@ pub static ROUTES: &[Route] = &[
     operation!(ConsoleKeys GET "/console/data/keys" [ApplicationRead] Nothing Ignored Other on Console => with console::list_keys().await),
     operation!(ConsoleLimits GET "/console/data/limits" [TenantRead] Nothing Ignored Other on Console => with console::read_limits().await),
     operation!(ConsoleProxies GET "/console/data/proxies" [ProxyRead] Nothing Ignored Other on Console => with console::list_proxies().await),
+    operation!(ConsoleReactors GET "/console/data/reactors" [ReactorRead] Nothing Ignored Other on Console => with console::list_reactors().await),
     operation!(ConsoleRulesPreview POST "/console/data/rules-preview" [ApplicationRead] Json Ignored Other on Console => with console::preview_rules()),
     operation!(ConsoleSignOn POST "/console/data/sign-on" [] Nothing Ignored Other on Console => with console::sign_on().await),
     Route { name: "ConsoleSignOnWays", methods: &[Method::GET], path: "/console/data/sign-on", parameters: &[], presence: Presence::With(&[PageGroup::Console]), body: BodyKind::Nothing, handler: Handler::Probe(|http, request| console::sign_on_ways(http, request).into_probed()) },

@@ -8,6 +8,7 @@ mod access;
 mod activity;
 mod holdings;
 mod keys;
+mod programs;
 mod safety;
 mod settings;
 
@@ -61,6 +62,7 @@ async fn gather(
         keys::chapter(&inventory, &holdings, &vault.keys().share_sets()?, settings, now),
         access::chapter(vault, &holdings, now)?,
         safety::audit(&vault.audit().status()?, &chain, settings),
+        programs::chapter(vault.program_state(), settings),
         activity::chapter(vault, settings).await?,
         safety::backups(&vault.backups().state()?, vault.upkeep().archive().condition(), now),
         safety::tls(settings, now),

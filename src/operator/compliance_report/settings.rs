@@ -44,6 +44,8 @@ pub struct KnownSettings {
     pub certificate_expires_at: Option<i64>,
     pub audit_retention_days: u64,
     pub audit_reads_strict: bool,
+    /// True if tenants may run code.
+    pub code_enabled: bool,
     /// The place that the server reads the master key from, in words.
     pub master_key: String,
     pub checks: Vec<CheckedThing>,

@@ -4,7 +4,7 @@ import { until } from './wait.js';
 
 /** The titles of the views, in the order of the menu. */
 export const VIEWS = [
-  'Overview', 'Applications', 'Tokens', 'Logs', 'Activity', 'Limits', '3DS sessions', 'Proxies', 'Webhooks',
+  'Overview', 'Applications', 'Tokens', 'Logs', 'Activity', 'Limits', '3DS sessions', 'Proxies', 'Reactors', 'Webhooks',
 ];
 
 /** The first element with this role and accessible name, inside a place of the page. */

@@ -9,7 +9,7 @@ export const name = 'console-safety';
 const MARKUP = '<img src=x onerror="window.wasRun=1">';
 
 const READING = [
-  'application:read', 'log:read', 'tenant:read', 'report:read', 'proxy:read', 'webhooks:read', 'webhook:read',
+  'application:read', 'log:read', 'tenant:read', 'report:read', 'proxy:read', 'reactor:read', 'webhooks:read', 'webhook:read',
 ];
 
 const makeKey = async (h, body) => (await h.api('POST', '/applications', body, 'management')).body.key;

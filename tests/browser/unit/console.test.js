@@ -16,7 +16,12 @@ const { rotationState } = await load('keys.js');
 const { shortData, tokenCall } = await load('views/tokens.js');
 const { entriesOf, metadataPatch } = await load('views/token_card.js');
 const { testToken } = await load('views/token_form.js');
-const { parsedJson, replaced, transformMembers } = await load('views/proxy_form.js');
+const { parsedJson } = await load('form_input.js');
+const { indentation, lineNumbers } = await load('code_editor.js');
+const { configurationChange } = await load('configuration_editor.js');
+const { replaced, transformMembers } = await load('views/proxy_form.js');
+const { codeChange, runtimeChange } = await load('views/reactor_form.js');
+const { reasonAgainstRun, runBody, shownAnswer } = await load('views/reactor_run.js');
 const { offeredKinds } = await load('views/webhook_form.js');
 const { concerns } = await load('views/overview.js');
 
@@ -29,8 +34,74 @@ test('a curl command has a variable in the place of the key, and quotes everythi
   assert.equal(format.curlLine('https://v.example', { method: 'GET', path: '/a' }), 'curl \'https://v.example/a\' -H "BT-API-KEY: $KEY"');
 });
 
-test('bodies in the list of calls have no keys, no settings of proxies and no secret answers', () => {
-  const answer = { name: 'n', key: 'key_test_1', keys: [{ id: '1', key: 'key_test_2' }], configuration: { password: 'p' } };
+test('Tab adds spaces, or moves whole lines in both directions', () => {
+  const apply = (text, start, end, isBack) => {
+    const change = indentation(text, start, end, isBack);
+    return [text.slice(0, change.from) + change.text + text.slice(change.to), change.start, change.end];
+  };
+  assert.deepEqual(apply('ab', 1, 1, false), ['a  b', 3, 3]);
+  assert.deepEqual(apply('abc', 1, 2, false), ['a  c', 3, 3]);
+  assert.deepEqual(apply('a\n\nb\nc', 0, 4, false), ['  a\n\n  b\nc', 2, 8]);
+  assert.deepEqual(apply('  a\n\tb', 3, 6, true), ['a\nb', 1, 3]);
+  assert.deepEqual(apply('x\n    a', 7, 7, true), ['x\n  a', 5, 5]);
+  assert.deepEqual(apply('a', 0, 0, true), ['a', 0, 0]);
+  assert.deepEqual(apply('  a', 0, 0, true), ['a', 0, 0]);
+  assert.deepEqual(apply('\n  a', 1, 2, true), ['\na', 1, 1]);
+  assert.deepEqual(apply('a\nbcd', 0, 3, false), ['  a\n  bcd', 2, 7]);
+  assert.equal(lineNumbers('a\nb\n'), '1\n2\n3');
+});
+
+test('rows of a configuration become a patch that keeps what is not typed', () => {
+  const kept = { name: 'KEPT', value: '', isKnown: true };
+  assert.equal(configurationChange(['KEPT'], [kept]), undefined);
+  const rows = [kept, { name: 'CHANGED', value: 'v', isKnown: true }, { name: '__proto__', value: '' }, { name: '', value: '' }];
+  const patch = configurationChange(['KEPT', 'CHANGED', 'GONE'], rows);
+  assert.equal(JSON.stringify(patch), '{"GONE":null,"CHANGED":"v","__proto__":""}');
+  assert.deepEqual(configurationChange(['A'], [{ name: 'A', value: '' }]), { A: '' }, 'removed and added again');
+  assert.throws(() => configurationChange([], [{ name: '', value: 'v' }]), /no name/);
+  assert.throws(() => configurationChange(['A'], [{ name: 'A', value: '', isKnown: true }, { name: 'A', value: 'v' }]), /A is there twice/);
+});
+
+test('only what changed of a runtime and of code is sent', () => {
+  const usual = { image: 'node-bt', timeout: '', lines: '', permissions: '' };
+  assert.equal(runtimeChange(undefined, usual), undefined);
+  assert.equal(runtimeChange({ image: '', timeout: 0, logs: { enabled: false } }, usual), undefined);
+  const known = { image: 'node22', timeout: 20, logs: { enabled: true }, permissions: ['token:read'], dependencies: {} };
+  assert.equal(runtimeChange(known, { image: 'node22', timeout: '20', lines: 'info', permissions: 'token:read' }), undefined);
+  assert.deepEqual(runtimeChange(known, { image: 'node24', timeout: '', lines: '', permissions: '' }), {
+    image: 'node24', timeout: null, logs: { enabled: false }, permissions: null,
+  });
+  assert.deepEqual(runtimeChange(undefined, { ...usual, timeout: '5', lines: 'warn', permissions: ' token:use, token:read' }), {
+    timeout: 5, logs: { enabled: true, level: 'warn' }, permissions: ['token:use', 'token:read'],
+  });
+  assert.throws(() => runtimeChange(undefined, { ...usual, timeout: '1.5' }), /whole number/);
+  assert.deepEqual(codeChange('a\r\nb', 'a\nb'), {}, 'a text area has other line ends');
+  assert.deepEqual(codeChange('a', 'a '), { code: 'a ' });
+  assert.deepEqual(codeChange(undefined, 'a'), { code: 'a' });
+});
+
+test('a run is offered for test tenants, where programs run, to those who may change the reactor', () => {
+  const counts = { tenant_type: 'test', runs_programs: true };
+  const may = new Set(['reactor:read', 'reactor:update']);
+  assert.equal(reasonAgainstRun(counts, may), undefined);
+  assert.match(reasonAgainstRun({ ...counts, tenant_type: 'production' }, may), /production tenant/);
+  assert.match(reasonAgainstRun({ ...counts, tenant_type: undefined }, may), /test tenants only/);
+  assert.match(reasonAgainstRun({ ...counts, runs_programs: false }, may), /No program runs/);
+  assert.equal(reasonAgainstRun(counts, new Set(['reactor:read'])), 'Needs reactor:update.');
+});
+
+test('the arguments of a run are args, or the whole body of the newer images', () => {
+  assert.deepEqual(runBody('node-bt', '[1]'), { args: [1] });
+  assert.deepEqual(runBody('node-bt', ' '), { args: {} });
+  assert.deepEqual(runBody('node22', '{"args": 1}'), { args: 1 });
+  assert.throws(() => runBody('node-bt', '{'), /Arguments: this is not JSON/);
+  assert.equal(shownAnswer({ content: { a: 1 }, text: '{"a":1}' }), '{\n  "a": 1\n}');
+  assert.equal(shownAnswer({ content: undefined, text: '<b>' }), '<b>');
+  assert.match(shownAnswer({ text: 'x'.repeat(200_000) }), /\(cut, 200000 characters in all\)$/);
+});
+
+test('bodies in the list of calls have no keys, no settings of proxies or reactors and no secret answers', () => {
+  const answer = { name: 'n', key: 'key_test_1', keys: [{ id: '1', key: 'key_test_2' }], configuration: { password: 'p' }, code: 'password' };
   const shown = format.shownBody(answer, false);
   assert.match(shown, /"name": "n"/);
   assert.doesNotMatch(shown, /key_test|password/);

@@ -60,9 +60,14 @@ export const create = async (path, body) => {
 /** Calls the API with a key that is not signed in yet. */
 export const ask = (key, method, path, options) => send({ 'BT-API-KEY': key }, method, path, options);
 
-/** Calls the API with the headers of a key, of a person, or of nobody. */
+/**
+ * Calls the API with the headers of a key, of a person, or of nobody.
+ *
+ * With `isWhole` the answer of a program is given as it is, whatever its status: a program can answer 401 by itself,
+ * and 302.
+ */
 export const send = async (identity, method, path, options = {}) => {
-  const { body, secret, series, signal, idempotencyKey } = options;
+  const { body, secret, series, signal, idempotencyKey, isWhole } = options;
   const headers = { ...identity };
   if (body !== undefined) headers['Content-Type'] = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
   if (idempotencyKey) headers['BT-IDEMPOTENCY-KEY'] = idempotencyKey;
@@ -78,7 +83,7 @@ export const send = async (identity, method, path, options = {}) => {
       signal,
       cache: 'no-store',
       credentials,
-      redirect: 'error',
+      redirect: isWhole ? 'manual' : 'error',
       referrerPolicy: 'no-referrer',
     });
   } catch (failure) {
@@ -89,15 +94,18 @@ export const send = async (identity, method, path, options = {}) => {
     throw new Refusal(0, { title: 'No answer', detail });
   }
   learnTime(answer.headers.get('date'));
-  const content = await parsed(answer);
+  const text = await answer.text();
+  const content = parsed(text);
   const traceId = answer.headers.get('bt-trace-id') ?? content?.trace_id;
+  const ms = performance.now() - begun;
   tell({
     ...record,
     status: answer.status,
-    ms: performance.now() - begun,
+    ms,
     traceId,
-    answer: shownBody(content, isSecret && answer.ok),
+    answer: shownBody(content, isSecret && (answer.ok || isWhole)),
   });
+  if (isWhole) return { status: answer.status, text, content, traceId, ms, isRedirect: answer.type === 'opaqueredirect' };
   if (answer.ok) return content;
   const refusal = new Refusal(answer.status, content ?? {}, traceId, Number(answer.headers.get('retry-after')) || undefined);
   if (answer.status === 401 && options.holder) {
@@ -106,8 +114,7 @@ export const send = async (identity, method, path, options = {}) => {
   throw refusal;
 };
 
-const parsed = async (answer) => {
-  const text = await answer.text();
+const parsed = (text) => {
   try {
     return text ? JSON.parse(text) : undefined;
   } catch {

@@ -61,9 +61,9 @@ export const curlLine = (origin, { method, path, body }) => {
   return parts.join(' ');
 };
 
-// Texts of keys, and settings of proxies that may hold passwords of a destination.
+// Texts of keys, and settings of proxies and reactors that may hold passwords of a destination.
 const SECRET_MEMBERS = new Set([
-  'key', 'configuration', 'client_certificate', 'request_transform', 'request_transforms',
+  'key', 'code', 'configuration', 'client_certificate', 'request_transform', 'request_transforms',
   'response_transform', 'response_transforms', 'nonce',
 ]);
 const HIDDEN = '(not shown)';

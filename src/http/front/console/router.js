@@ -1,5 +1,5 @@
 // The views, chosen by the fragment of the address. A fragment names a view and at most the id of an
-// application, a proxy or a webhook: no key, no search and no token is ever part of an address.
+// application, a proxy, a reactor or a webhook: no key, no search and no token is ever part of an address.
 
 import { announce, el, fill } from './dom.js';
 import { heading, notice, problem } from './parts.js';
@@ -14,6 +14,9 @@ import { overview } from './views/overview.js';
 import { proxies } from './views/proxies.js';
 import { proxy } from './views/proxy.js';
 import { proxyForm } from './views/proxy_form.js';
+import { reactor } from './views/reactor.js';
+import { reactorForm } from './views/reactor_form.js';
+import { reactors } from './views/reactors.js';
 import { threeds } from './views/threeds.js';
 import { tokens } from './views/tokens.js';
 import { webhookForm } from './views/webhook_form.js';
@@ -35,6 +38,10 @@ const VIEWS = [
   { path: /^\/proxies\/new$/, title: 'New proxy', needs: ['proxy:create'], render: proxyForm, under: 'proxies' },
   { path: /^\/proxies\/([0-9a-f-]{36})$/, title: 'Proxy', needs: ['proxy:read'], render: proxy, under: 'proxies' },
   { path: /^\/proxies\/([0-9a-f-]{36})\/edit$/, title: 'Change proxy', needs: ['proxy:update'], render: proxyForm, under: 'proxies' },
+  { path: /^\/reactors$/, title: 'Reactors', needs: ['reactor:read'], render: reactors, menu: 'reactors' },
+  { path: /^\/reactors\/new$/, title: 'New reactor', needs: ['reactor:create'], render: reactorForm, under: 'reactors' },
+  { path: /^\/reactors\/([0-9a-f-]{36})$/, title: 'Reactor', needs: ['reactor:read'], render: reactor, under: 'reactors' },
+  { path: /^\/reactors\/([0-9a-f-]{36})\/edit$/, title: 'Change reactor', needs: ['reactor:update'], render: reactorForm, under: 'reactors' },
   { path: /^\/webhooks$/, title: 'Webhooks', needs: ['webhooks:read'], render: webhooks, menu: 'webhooks' },
   { path: /^\/webhooks\/new$/, title: 'New webhook', needs: ['webhooks:create'], render: webhookForm, under: 'webhooks' },
   { path: /^\/webhooks\/([0-9a-f-]{36})\/edit$/, title: 'Change webhook', needs: ['webhooks:update'], render: webhookForm, under: 'webhooks' },

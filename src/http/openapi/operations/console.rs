@@ -1,12 +1,13 @@
 //! The operations that only the console needs.
 
 use crate::bounds::{
-    ACTIVITY_HOURS, ACTIVITY_MINUTES, ACTIVITY_ROUTES_MAX, CONSOLE_NAMES_MAX, PERMISSIONS_MAX,
-    PROXIES_MAX, RULES_MAX, THREEDS_LISTED_MAX, WEBHOOKS_MAX,
+    ACTIVITY_HOURS, ACTIVITY_MINUTES, ACTIVITY_ROUTES_MAX, CALL_FAILURES_KEPT, CONSOLE_NAMES_MAX,
+    PERMISSIONS_MAX, PROXIES_MAX, REACTORS_MAX, RULES_MAX, THREEDS_LISTED_MAX, WEBHOOKS_MAX,
 };
 use crate::domain::application::ApplicationKind;
 use crate::domain::person::{ConsoleRole, SignOnWay};
 use crate::domain::quota::Quotas;
+use crate::domain::tenant::TenantKind;
 use crate::domain::webhook::WebhookStatus;
 use crate::http::Schema;
 use crate::http::openapi::operations::shared::{
@@ -44,14 +45,13 @@ pub(super) fn operations() -> Vec<Description> {
             .answers(200, "The limits.", Schema::reference("ConsoleLimits")),
         new("ConsoleProxies", "Count calls through proxies")
             .about("Calls and failures of each proxy since the start of the server, in memory.")
-            .answers(
-                200,
-                "The proxies.",
-                Schema::object()
-                    .has("since", Schema::time())
-                    .has("data", Schema::list(called_proxy()).up_to_items(PROXIES_MAX))
-                    .closed(),
-            ),
+            .answers(200, "The proxies.", called_proxies()),
+        new("ConsoleReactors", "Count calls of reactors")
+            .about(
+                "Calls and last failures of each reactor since the start of the server, in memory, and \
+                 whether programs run here. A call counts when its arguments were accepted.",
+            )
+            .answers(200, "The reactors.", called_reactors()),
         new("ConsoleRulesPreview", "Preview access rules in a container")
             .about(
                 "What an application with this type, these permissions and these rules could do with \
@@ -257,7 +257,7 @@ fn preview() -> Schema {
         .closed()
 }
 
-fn called_proxy() -> Schema {
+fn called_proxies() -> Schema {
     let failure = Schema::object()
         .has("at", Schema::time())
         .has(
@@ -267,6 +267,7 @@ fn called_proxy() -> Schema {
                 "broken",
                 "destination_status",
                 "invalid",
+                "program",
                 "refused",
                 "timed_out",
                 "unreachable",
@@ -275,12 +276,41 @@ fn called_proxy() -> Schema {
         )
         .may_have("destination_status", Schema::integer().between(400, 599))
         .closed();
-    Schema::object()
+    let proxy = Schema::object()
         .has("id", Schema::uuid())
         .has("name", Schema::text())
         .has("calls", count())
         .has("failures", count())
         .may_have("last_failure", failure)
+        .closed();
+    Schema::object()
+        .has("since", Schema::time())
+        .has("data", Schema::list(proxy).up_to_items(PROXIES_MAX))
+        .closed()
+}
+
+fn called_reactors() -> Schema {
+    let failure = Schema::object()
+        .has("at", Schema::time())
+        .has("reason", Schema::text().about("A sentence for each kind of failure."))
+        .may_have("trace_id", Schema::text())
+        .closed();
+    let reactor = Schema::object()
+        .has("id", Schema::uuid())
+        .has("name", Schema::text())
+        .has("calls", count())
+        .has("failures", count())
+        .has(
+            "last_failures",
+            Schema::list(failure).up_to_items(CALL_FAILURES_KEPT).about("Newest first."),
+        )
+        .closed();
+    Schema::object()
+        .has("tenant_type", Schema::word(TenantKind::ALL.map(TenantKind::as_str)))
+        .has("runs_programs", Schema::flag())
+        .may_have("obstacle", Schema::text().about("The reason for which no program runs."))
+        .has("since", Schema::time())
+        .has("data", Schema::list(reactor).up_to_items(REACTORS_MAX))
         .closed()
 }
 

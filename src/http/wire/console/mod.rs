@@ -6,9 +6,12 @@ pub(crate) mod limits;
 pub(crate) mod preview;
 pub(crate) mod sign_on;
 
-use crate::app::{CalledProxy, Caller, KeyOverview, ListedSession, ListedWebhook, SessionPage};
+use crate::app::{
+    CalledProxy, CalledReactors, Caller, KeyOverview, ListedSession, ListedWebhook, SessionPage,
+};
 use crate::bounds::THREEDS_LISTED_MAX;
 use crate::domain::mistakes::Mistakes;
+use crate::domain::tenant::TenantKind;
 use crate::domain::time::Timestamp;
 use crate::http::wire::{Json, Object, Query, cursor};
 use crate::threeds::session::{Device, ThreedsSession};
@@ -56,13 +59,37 @@ pub(crate) fn render_proxies(since: Timestamp, proxies: &[CalledProxy]) -> Json 
         object.text("name", &it.name);
         object.number("calls", it.count.calls);
         object.number("failures", it.count.failures);
-        if let Some(failure) = it.count.last_failure {
+        if let Some(failure) = it.count.last_failures.first() {
             object.object("last_failure", |object| {
                 object.time("at", failure.at);
                 object.text("kind", failure.kind);
                 object.optional_number("destination_status", failure.destination_status);
             });
         }
+    });
+    object.close()
+}
+
+pub(crate) fn render_reactors(
+    tenant: TenantKind,
+    since: Timestamp,
+    found: &CalledReactors,
+) -> Json {
+    let mut object = Object::new();
+    object.text("tenant_type", tenant.as_str());
+    object.flag("runs_programs", found.obstacle.is_none());
+    object.optional_text("obstacle", found.obstacle);
+    object.time("since", since);
+    object.objects("data", &found.reactors, |object, it| {
+        object.display("id", it.id);
+        object.text("name", &it.name);
+        object.number("calls", it.count.calls);
+        object.number("failures", it.count.failures);
+        object.objects("last_failures", &it.count.last_failures, |object, failure| {
+            object.time("at", failure.at);
+            object.text("reason", failure.reason);
+            object.optional_display("trace_id", failure.trace.as_ref());
+        });
     });
     object.close()
 }

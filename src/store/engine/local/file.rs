@@ -1,7 +1,8 @@
 //! The data file: a redb file on a volume.
 
-use std::io;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use redb::{Builder, StorageBackend, WriteTransaction};
 
@@ -55,6 +56,22 @@ impl StorageBackend for Backend {
     }
 }
 
+/// A worker for programs has the descriptors of the vault until it is a program of its own, also if
+/// the vault has ended meanwhile. So the lock of a vault that has just ended may live a little longer.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
+fn lock(file: &dyn VolumeFile) -> Result<(), OpenFailure> {
+    let begun = Instant::now();
+    while !file.try_lock()? {
+        if begun.elapsed() > LOCK_WAIT {
+            return Err(OpenFailure::AlreadyOpen);
+        }
+        thread::park_timeout(LOCK_PAUSE);
+    }
+    Ok(())
+}
+
 impl DataFile {
     /// redb caches up to `cache_bytes` of pages.
     pub(in crate::store) fn open(
@@ -63,9 +80,7 @@ impl DataFile {
     ) -> Result<Self, OpenFailure> {
         let file = volume.open(NAME)?.ok_or(OpenFailure::Missing)?;
         let file: Arc<dyn VolumeFile> = Arc::from(file);
-        if !file.try_lock()? {
-            return Err(OpenFailure::AlreadyOpen);
-        }
+        lock(file.as_ref())?;
         // redb would turn an empty file into a database, but a data file is never empty.
         if file.len()? == 0 {
             return Err(OpenFailure::NotOurs);

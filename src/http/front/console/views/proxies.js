@@ -12,6 +12,7 @@ const KINDS = {
   broken: 'the answer was cut off or malformed',
   destination_status: 'the destination answered with an error',
   invalid: 'the call or one of its expressions is wrong',
+  program: 'a program of the proxy failed',
   refused: 'the destination is not allowed',
   timed_out: 'the destination took too long',
   unreachable: 'the destination could not be reached',

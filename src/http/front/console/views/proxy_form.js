@@ -3,7 +3,8 @@
 import { call, create } from '../api.js';
 import { allApplications } from '../directory.js';
 import { announce, el, fill } from '../dom.js';
-import { checkbox, field, heading, notice, problem, select, sending } from '../parts.js';
+import { parsedJson, showFailure } from '../form_input.js';
+import { checkbox, field, heading, select, sending } from '../parts.js';
 import { signedIn } from '../session.js';
 import { transformsOf } from './proxy.js';
 
@@ -24,8 +25,7 @@ export const proxyForm = async ({ place, signal, id, go }) => {
       announce(id ? 'The proxy is changed.' : 'The proxy is created.');
       go(`/proxies/${id ?? saved.id}`);
     } catch (failure) {
-      fill(result, failure instanceof NotJson ? notice('bad', el('p', {}, failure.message)) : problem(failure));
-      result.scrollIntoView({ block: 'nearest' });
+      showFailure(result, failure);
     }
   };
   fill(place,
@@ -34,18 +34,6 @@ export const proxyForm = async ({ place, signal, id, go }) => {
     el('form', { class: 'editor', onsubmit: sending(save, submit) },
       form.parts, result,
       el('div', { class: 'row' }, save, el('a', { class: 'button', href: id ? `#/proxies/${id}` : '#/proxies' }, 'Cancel'))));
-};
-
-class NotJson extends Error {}
-
-/** The JSON of a text area; nothing for an empty one. */
-export const parsedJson = (label, text) => {
-  if (text.trim() === '') return undefined;
-  try {
-    return JSON.parse(text);
-  } catch (failure) {
-    throw new NotJson(`${label}: this is not JSON. ${failure.message}`);
-  }
 };
 
 /** The members of one side's transforms. A list and a single transform have names of their own. */
