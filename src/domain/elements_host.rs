@@ -31,7 +31,7 @@ impl FromStr for ElementsHost {
             return Err(InvalidElementsHost);
         }
         let origin = WebOrigin::parse(&format!("https://{text}"));
-        origin.map(Self).map_err(|_| InvalidElementsHost)
+        origin.ok().map(Self).ok_or(InvalidElementsHost)
     }
 }
 
