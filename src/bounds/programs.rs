@@ -57,6 +57,13 @@ pub const CALLBACK_PAUSES: [Duration; 10] = [
     Duration::from_mins(40),
     Duration::from_mins(70),
 ];
+/// Callbacks of one tenant that wait for their next attempt in this process. A further one has no
+/// attempt after its first.
+pub const REACTOR_CALLBACKS_MAX: usize = 100;
+/// The same for all tenants.
+///
+/// Shares: address, no secret key and key as their tenant; tenant 100 callbacks.
+pub const REACTOR_CALLBACKS_ALL_MAX: usize = 1_000;
 /// The deadline of one attempt.
 pub const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
 /// The receiver's answer is read for its status alone.
@@ -97,4 +104,5 @@ const _: () =
     assert!(2 * PROGRAM_TIMEOUT.as_secs() + PROXY_TIMEOUT.as_secs() < H2_STREAM_MAX.as_secs());
 const _: () = assert!(PROGRAM_LINES_MAX * 10 <= PROGRAM_LINES_ALL_MAX);
 const _: () = assert!(REACTOR_PENDING_MAX * 10 <= REACTOR_PENDING_ALL_MAX);
+const _: () = assert!(REACTOR_CALLBACKS_MAX * 10 <= REACTOR_CALLBACKS_ALL_MAX);
 const _: () = assert!(PROGRAM_TIMEOUT_ASYNC.as_secs() <= PROGRAM_TIMEOUT_ASYNC_MAX.as_secs());

@@ -5,6 +5,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 
 use crate::app::{Error, Vault};
+use crate::bounds::{
+    REACTOR_CALLBACKS_ALL_MAX, REACTOR_CALLBACKS_MAX, REACTOR_PENDING_ALL_MAX, REACTOR_PENDING_MAX,
+};
 use crate::domain::elements_host::ElementsHost;
 use crate::domain::page_group::PageGroups;
 use crate::formulas::Catalog;
@@ -56,6 +59,8 @@ pub struct ProgramService {
     pub(super) background: Background,
     /// Calls of reactors without a waiting caller.
     pub(super) pending: PendingCalls,
+    /// Callbacks that wait for their next attempt.
+    pub(super) callbacks: PendingCalls,
     pub(super) lines: ProgramLines,
 }
 
@@ -78,8 +83,13 @@ opaque_debug!(Background);
 
 impl ProgramService {
     pub fn new(http: &Weak<Http>, background: Background) -> Self {
-        let (pending, lines) = (PendingCalls::default(), ProgramLines::default());
-        Self { http: Weak::clone(http), background, pending, lines }
+        Self {
+            http: Weak::clone(http),
+            background,
+            pending: PendingCalls::new(REACTOR_PENDING_MAX, REACTOR_PENDING_ALL_MAX),
+            callbacks: PendingCalls::new(REACTOR_CALLBACKS_MAX, REACTOR_CALLBACKS_ALL_MAX),
+            lines: ProgramLines::default(),
+        }
     }
 
     /// Fails while the server stops.

@@ -46,6 +46,14 @@ pub struct Reacted {
 }
 
 impl PreparedReaction {
+    /// The id of the result of a call whose caller does not wait.
+    pub const fn request(&self) -> Option<ReactorRequestId> {
+        match self.kind {
+            InvocationKind::Async(id) => Some(id),
+            InvocationKind::Sync => None,
+        }
+    }
+
     pub fn timeout(&self) -> Duration {
         timeout(self.reactor.settings.runtime.as_ref(), self.kind != InvocationKind::Sync)
     }

@@ -12,9 +12,10 @@ use crate::app::reactors::react::{InvocationKind, PreparedReaction};
 use crate::app::records;
 use crate::bounds::{REACTOR_RESULT_RETENTION, REACTOR_RESULTS_MAX};
 use crate::domain::audit::Act;
-use crate::domain::id::{AccessSessionId, ReactorId, ReactorRequestId};
+use crate::domain::id::{AccessSessionId, ReactorId, ReactorRequestId, TenantId};
 use crate::domain::reactor::{ProgramAnswer, ReactorResult};
 use crate::domain::webhook::EventKind;
+use crate::secret::Secret;
 use crate::store::tables::{self, CountKind};
 
 const TOO_MANY: &str = "The tenant has as many results of reactors as it can: they expire a day \
@@ -128,6 +129,19 @@ impl Reactors<'_> {
         };
         self.vault.audit().note_read(caller, id.into(), now).await?;
         Ok(state)
+    }
+
+    /// The body of a stored answer, for its callback. `None` once the row is gone.
+    pub fn stored_body(
+        self,
+        tenant: TenantId,
+        id: ReactorRequestId,
+    ) -> Result<Option<Secret<String>>, Error> {
+        let snapshot = self.vault.snapshot()?;
+        let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
+        let found = records::find::<ReactorResult>(&snapshot, &keys, id)?;
+        let live = found.map(|(result, _)| result).filter(|it| it.is_live(self.vault.now()));
+        Ok(live.and_then(|result| result.answer).map(|answer| answer.body))
     }
 }
 

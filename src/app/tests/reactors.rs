@@ -400,6 +400,8 @@ fn a_result_is_for_the_application_that_asked_until_it_expires() {
     let Ok(ResultState::Answered(found)) = read(caller, id) else { panic!("no answer") };
     assert_eq!((found.status, found.body.expose().as_str()), (402, "{\"raw\":1}"));
     assert_eq!(found.headers.len(), 1);
+    let stored = || reactors.stored_body(caller.tenant.id, id).unwrap();
+    assert_eq!(stored().unwrap().expose(), "{\"raw\":1}");
     let other = scene.caller(&[Permission::ReactorInvoke]);
     assert!(matches!(read(&other, id), Err(Error::NotFound(_))));
     let wrong = ReactorId::new(uuid::Uuid::from_u128(7));
@@ -408,8 +410,10 @@ fn a_result_is_for_the_application_that_asked_until_it_expires() {
     let (lost, _) = accept();
     clock.advance(Duration::from_secs(320));
     assert!(matches!(read(caller, lost), Ok(ResultState::Lost)));
+    assert!(reactors.stored_body(caller.tenant.id, lost).unwrap().is_none());
     clock.advance(REACTOR_RESULT_RETENTION);
     assert!(matches!(read(caller, id), Err(Error::NotFound(_))));
+    assert!(stored().is_none(), "a callback does not outlive the result");
     block_on(scene.vault.app.upkeep().sweep_all()).unwrap();
     scene.vault.assert_clean();
 }

@@ -1,14 +1,18 @@
-//! Places for calls whose caller does not wait: of a tenant, and of all tenants.
+//! Places for calls whose caller does not wait, and for their callbacks: of a tenant, and of all
+//! tenants.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::bounds::{REACTOR_PENDING_ALL_MAX, REACTOR_PENDING_MAX};
 use crate::domain::id::TenantId;
 use crate::lock::Lock;
 
-#[derive(Debug, Clone, Default)]
-pub(in crate::http) struct PendingCalls(Arc<Lock<HashMap<TenantId, usize>>>);
+#[derive(Debug, Clone)]
+pub(in crate::http) struct PendingCalls {
+    taken: Arc<Lock<HashMap<TenantId, usize>>>,
+    own_max: usize,
+    all_max: usize,
+}
 
 /// Dropping it gives the place back.
 #[derive(Debug)]
@@ -18,12 +22,17 @@ pub(in crate::http) struct PendingPlace {
 }
 
 impl PendingCalls {
+    /// The most of one tenant, and of all tenants.
+    pub(in crate::http) fn new(own_max: usize, all_max: usize) -> Self {
+        Self { taken: Arc::default(), own_max, all_max }
+    }
+
     /// `None` if the tenant, or all tenants together, have too many.
     pub(in crate::http) fn take(&self, tenant: TenantId) -> Option<PendingPlace> {
-        let mut calls = self.0.lock();
+        let mut calls = self.taken.lock();
         let all: usize = calls.values().sum();
         let own = calls.get(&tenant).copied().unwrap_or(0);
-        if own >= REACTOR_PENDING_MAX || all >= REACTOR_PENDING_ALL_MAX {
+        if own >= self.own_max || all >= self.all_max {
             return None;
         }
         calls.insert(tenant, own.saturating_add(1));
@@ -33,7 +42,7 @@ impl PendingCalls {
 
 impl Drop for PendingPlace {
     fn drop(&mut self) {
-        let mut calls = self.calls.0.lock();
+        let mut calls = self.calls.taken.lock();
         if let Some(own) = calls.get_mut(&self.tenant) {
             *own = own.saturating_sub(1);
             if *own == 0 {
@@ -46,10 +55,11 @@ impl Drop for PendingPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bounds::{REACTOR_PENDING_ALL_MAX, REACTOR_PENDING_MAX};
 
     #[test]
     fn a_tenant_has_so_many_calls_and_leaves_room_for_others() {
-        let calls = PendingCalls::default();
+        let calls = PendingCalls::new(REACTOR_PENDING_MAX, REACTOR_PENDING_ALL_MAX);
         let tenant = |number| TenantId::new(uuid::Uuid::from_u128(number));
         let mut held: Vec<_> =
             (0..REACTOR_PENDING_MAX).map(|_| calls.take(tenant(1)).unwrap()).collect();
@@ -63,6 +73,6 @@ mod tests {
         }
         assert_eq!(held.len(), REACTOR_PENDING_ALL_MAX);
         drop(held);
-        assert!(calls.0.lock().is_empty());
+        assert!(calls.taken.lock().is_empty());
     }
 }

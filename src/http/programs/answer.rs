@@ -28,12 +28,12 @@ const NOT_A_PROGRAM: &str = "The code is not a program.";
 const LOST: &str = "The server was stopped while the program ran. It may have run in part, and it is not \
                     run a second time.";
 const UNSTARTED: &str = "The program was not started: no worker was free in time.";
-const NO_MEMORY: &str =
-    "The server had no memory left for a message of the program, which has run in part.";
-const NO_TOKENS: &str =
-    "The program has run, but the server was too busy to make the tokens of its result.";
-const NOT_KEPT: &str =
-    "The program ran for the first request with this key. Its answer was too large to be kept.";
+const NO_MEMORY: &str = "The server had no memory left for a message of the program, which has run in \
+                         part.";
+const NO_TOKENS: &str = "The program has run, but the server was too busy to make the tokens of its \
+                         result.";
+const NOT_KEPT: &str = "The program ran for the first request with this key. Its answer was too large to \
+                        be kept.";
 const TOO_LARGE: &str = "The answer of the program is too large.";
 
 /// The members of a result of the older contract, besides tokens.

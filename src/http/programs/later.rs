@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use tokio::time::{Instant, sleep};
 
-use crate::app::{Caller, Credential, Error, OutboundRequest, PreparedReaction};
+use crate::app::{Caller, Credential, Error, OutboundFailure, OutboundRequest, PreparedReaction};
 use crate::bounds::{
     CALLBACK_ANSWER_BYTES_MAX, CALLBACK_PAUSES, CALLBACK_TIMEOUT, REACTOR_PENDING_PAUSE,
     REACTOR_RESULT_BYTES_MAX,
 };
 use crate::domain::https_url::HttpsUrl;
+use crate::domain::id::{ReactorRequestId, TenantId};
 use crate::domain::reactor::ProgramAnswer;
 use crate::http::Http;
 use crate::http::program_state::PendingPlace;
@@ -30,16 +31,16 @@ pub(in crate::http) struct LaterCall {
 impl LaterCall {
     pub(in crate::http) async fn run(self) {
         let (answer, error) = self.outcome().await;
-        let copy = self.callback.as_ref().map(|_| Secret::new(answer.body.expose().clone()));
-        let app = &self.http.app;
+        let Self { http, caller, prepared, hosts, callback, place } = self;
         // If this fails, the row says after its deadline that the answer was lost.
-        app.reactors().settle(&self.caller, &self.prepared, answer, error).await.ok();
-        let Self { http, caller, callback, place, .. } = self;
-        if let (Some(url), Some(body)) = (callback, copy) {
+        let settled = http.app.reactors().settle(&caller, &prepared, answer, error).await;
+        if let (Some(url), Some(request), Ok(())) = (callback, prepared.request(), settled) {
             let (tenant, credential) = (caller.tenant.id, caller.credential());
-            // The keys of the tenant and the place are not held during the pauses.
-            drop((caller, place));
-            call_back(&http, tenant, credential, &url, &body).await;
+            let callback = Callback { tenant, credential, request, url };
+            // The pauses take hours. The keys of the tenant, the arguments and the place are not
+            // held meanwhile.
+            drop((caller, prepared, hosts, place));
+            callback.send(&http).await;
         }
     }
 
@@ -72,36 +73,93 @@ impl LaterCall {
     }
 }
 
-/// Sends the answer until the receiver acknowledges it. A stop of the server ends the repetitions;
-/// the result stays readable.
-async fn call_back(
-    http: &Http,
-    tenant: crate::domain::id::TenantId,
+/// An answer that is on its way to its receiver. The answer itself is in its row alone.
+struct Callback {
+    tenant: TenantId,
     credential: Credential,
-    url: &HttpsUrl,
-    body: &Secret<String>,
-) {
-    let mut pauses = CALLBACK_PAUSES.into_iter();
-    loop {
+    request: ReactorRequestId,
+    url: HttpsUrl,
+}
+
+impl Callback {
+    /// Sends the answer until the receiver acknowledges it. A stop of the server ends the
+    /// repetitions, and there are none without a place for them; the result stays readable.
+    async fn send(self, http: &Http) {
+        if self.attempt(http).await == Attempt::Last {
+            return;
+        }
+        let Some(_place) = http.programs.callbacks.take(self.tenant) else { return };
+        for pause in CALLBACK_PAUSES {
+            sleep(pause).await;
+            if self.attempt(http).await == Attempt::Last {
+                return;
+            }
+        }
+    }
+
+    async fn attempt(&self, http: &Http) -> Attempt {
+        // Without its row, which expires or is deleted with the tenant, there is nothing to send.
+        let Ok(Some(mut body)) = http.app.reactors().stored_body(self.tenant, self.request) else {
+            return Attempt::Last;
+        };
         let json = Secret::new(b"application/json".to_vec());
         let request = OutboundRequest {
-            tenant,
-            credential,
+            tenant: self.tenant,
+            credential: self.credential,
             method: String::from("POST"),
-            url: url.clone(),
+            url: self.url.clone(),
             headers: vec![(String::from("content-type"), json)],
-            body: Secret::new(body.expose().clone().into_bytes()),
+            body: Secret::new(std::mem::take(body.expose_mut()).into_bytes()),
             timeout: CALLBACK_TIMEOUT,
             response_bytes_max: CALLBACK_ANSWER_BYTES_MAX,
             identity: None,
         };
         let sent = http.app.send_for_program(request).await;
-        if sent.is_ok_and(|answer| (200..300).contains(&answer.status)) {
-            return;
+        Attempt::of(sent.map(|answer| answer.status))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    /// Another attempt would change nothing.
+    Last,
+    Repeated,
+}
+
+impl Attempt {
+    const fn of(sent: Result<u16, OutboundFailure>) -> Self {
+        match sent {
+            Ok(200..300) | Err(OutboundFailure::Refused(_)) => Self::Last,
+            Ok(_)
+            | Err(
+                OutboundFailure::Unreachable(_)
+                | OutboundFailure::TimedOut
+                | OutboundFailure::Broken(_),
+            ) => Self::Repeated,
         }
-        let Some(pause) = pauses.next() else { return };
-        sleep(pause).await;
     }
 }
 
 opaque_debug!(LaterCall);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_callback_ends_with_success_and_at_a_destination_that_is_not_allowed() {
+        for (sent, expected) in [
+            (Ok(200), Attempt::Last),
+            (Ok(299), Attempt::Last),
+            (Ok(301), Attempt::Repeated),
+            (Ok(404), Attempt::Repeated),
+            (Ok(500), Attempt::Repeated),
+            (Err(OutboundFailure::Refused("x")), Attempt::Last),
+            (Err(OutboundFailure::Unreachable("x")), Attempt::Repeated),
+            (Err(OutboundFailure::TimedOut), Attempt::Repeated),
+            (Err(OutboundFailure::Broken("x")), Attempt::Repeated),
+        ] {
+            assert_eq!(Attempt::of(sent), expected, "{sent:?}");
+        }
+    }
+}

@@ -90,7 +90,8 @@ fn called() -> Vec<Description> {
                  token needs the right `token:use` of the caller. The tokens of a member `tokenize` \
                  are made with the rights of the reactor's application, else of the caller. With an \
                  idempotency key a result is remembered, a failure is not: a repetition then runs \
-                 the program again.",
+                 the program again. An answer above 1 MB is not kept: its repetition fails, and \
+                 the program does not run.",
             )
             .takes(arguments().takes(
                 "callback_url",
@@ -129,7 +130,7 @@ fn called() -> Vec<Description> {
         Description::new("ReadReactorResult", tag, "Read the result of a call")
             .about(
                 "The answer that a waiting caller would have got, with its status. Only the \
-                 application that made the call gets it.",
+                 application that made the call gets it, and only the session if one made it.",
             )
             .answers(200, "The result of the program.", Schema::reference("ReactorResponse"))
             .shows("digits", "The result", RESULT)
