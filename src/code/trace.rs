@@ -1,6 +1,7 @@
 //! A trace of calls for people who write programs: start, end, time and lines of each call. It holds
 //! nothing of arguments, keys, configurations or results; only the program itself can print values.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +12,7 @@ use crate::app::programs::{
 };
 use crate::bounds::PROGRAM_LINE_BYTES_MAX;
 use crate::code::observe::End;
-use crate::domain::card::in_text::holds_card_number;
+use crate::domain::card::in_text::holds_split_card_number;
 use crate::secret::Secret;
 
 const HIDDEN: &str = "(a line with digits of a card number)";
@@ -78,13 +79,17 @@ impl Drop for TracedCall {
 }
 
 impl ProgramHost for TracedHost {
+    fn caller_address(&self) -> IpAddr {
+        self.host.caller_address()
+    }
+
     fn fetch(&self, request: ProgramRequest) -> Fetching<'_> {
         self.host.fetch(request)
     }
 
     fn line(&self, level: Level, text: Secret<String>) {
         let line = text.expose();
-        let line = if holds_card_number(line) { HIDDEN } else { line };
+        let line = if holds_split_card_number(line) { HIDDEN } else { line };
         let end = line.floor_char_boundary(PROGRAM_LINE_BYTES_MAX);
         let line = line.get(..end).unwrap_or_default();
         let name = match level {
