@@ -137,10 +137,10 @@ impl Reactors<'_> {
                 let found = access.caller_without_key(tenant, application, tag_of(id))?;
                 found.map(Arc::new).ok_or(Error::Forbidden(NO_APPLICATION))
             }
-            None => again.map_err(|error| match error {
-                Error::Unauthenticated => Error::Forbidden(NO_CALLER),
-                other => other,
-            }),
+            None => match again {
+                Err(Error::Unauthenticated) => Err(Error::Forbidden(NO_CALLER)),
+                again => again,
+            },
         }
     }
 }

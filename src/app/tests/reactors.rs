@@ -14,7 +14,7 @@ use crate::app::programs::{
 };
 use crate::app::reactors::react::{InvocationKind, PreparedReaction, Reacted};
 use crate::app::reactors::results::ResultState;
-use crate::app::tests::sessions::{authorize_for, public};
+use crate::app::tests::sessions::{authorize, public};
 use crate::app::tests::{TestVault, card, everything, new_caller};
 use crate::app::{ApplicationDraft, Caller, Error, Write, configure_programs};
 use crate::bounds::{
@@ -454,8 +454,7 @@ fn a_result_is_for_the_session_that_asked() {
     let session = || {
         let access = vault.app.access();
         let made = block_on(access.create_session(&page)).unwrap();
-        let granted = Access::new(vec![Permission::ReactorInvoke], vec![]);
-        block_on(authorize_for(vault, &made, granted)).unwrap();
+        block_on(authorize(vault, &made)).unwrap();
         access.authenticate(&made.text).unwrap()
     };
     let (asked, other) = (session(), session());

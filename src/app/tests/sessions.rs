@@ -46,7 +46,7 @@ pub(super) async fn authorize(vault: &TestVault, session: &NewSession) -> Result
     authorize_for(vault, session, Access::new(vec![Permission::TokenRead], vec![])).await
 }
 
-pub(super) async fn authorize_for(
+async fn authorize_for(
     vault: &TestVault,
     session: &NewSession,
     access: Access,

@@ -202,10 +202,11 @@ async fn a_record_that_does_not_fit_together_is_no_answer() {
     for (what, at, byte) in [
         ("a status that is not remembered", 9, 9),
         ("neither a location nor none", 10, 2),
-        ("a right that only reads", 15, 2),
-        ("a container without a slash", 25, b'a'),
-        ("a part of no subject", 39, 1),
-        ("a text that ends before the record", 43, 9),
+        ("neither a head nor none", 11, 2),
+        ("a right that only reads", 16, 2),
+        ("a container without a slash", 26, b'a'),
+        ("a part of no subject", 40, 1),
+        ("a text that ends before the record", 44, 9),
     ] {
         let mut wrong = record.expose().clone();
         wrong[at] = byte;
