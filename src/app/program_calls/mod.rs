@@ -201,6 +201,7 @@ fn text(out: &mut SecretBuffer, text: &str) {
 
 /// The result of a program as a tree of values. A tree takes many times the memory of its text, so
 /// its values are counted first.
+#[expect(clippy::result_large_err, reason = "one failure a call, which is not copied")]
 pub fn read_result(result: &Secret<Vec<u8>>) -> Result<Secret<Value>, ProgramFailure> {
     if count_values(result.expose()) > JSON_VALUES_MAX {
         return Err(ProgramFailure::Stopped(Stop::ResultTooLarge));

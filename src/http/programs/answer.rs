@@ -41,6 +41,7 @@ const PASSED: [&str; 3] = ["raw", "body", "headers"];
 
 /// A result of the older contract: an object, or nothing. It is refused before there are tokens if
 /// its answer would be too large.
+#[expect(clippy::result_large_err, reason = "one failure a call, which is not copied")]
 pub(in crate::http) fn bt_result(
     result: &Secret<Vec<u8>>,
 ) -> Result<Secret<Value>, ProgramFailure> {
@@ -89,6 +90,7 @@ pub(in crate::http) fn bt_answer(
 }
 
 /// The answer to a call of the newer contract.
+#[expect(clippy::result_large_err, reason = "one failure a call, which is not copied")]
 pub(in crate::http) fn node_answer(
     result: &Secret<Vec<u8>>,
 ) -> Result<ProgramAnswer, ProgramFailure> {
@@ -97,6 +99,7 @@ pub(in crate::http) fn node_answer(
 }
 
 /// The member `res` of a result of the newer contract.
+#[expect(clippy::result_large_err, reason = "one failure a call, which is not copied")]
 fn response(res: Option<&Value>) -> Result<ProgramAnswer, ProgramFailure> {
     let no_res = || ProgramFailure::Unusable(NO_RES);
     let res = res.and_then(Value::as_object).ok_or_else(no_res)?;
@@ -123,6 +126,7 @@ fn scalar(value: &Value) -> Option<String> {
 }
 
 /// A response of the program itself. A text is sent as it is, any other value as JSON.
+#[expect(clippy::result_large_err, reason = "one failure a call, which is not copied")]
 fn own(
     status: u16,
     headers: Vec<(String, Secret<String>)>,
