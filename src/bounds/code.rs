@@ -7,8 +7,8 @@ use super::proxy_calls::PROXY_ANSWER_BYTES_MAX;
 
 /// Workers that run a program at once.
 ///
-/// Shares: a tenant takes half of the places that the others have left, callers with no secret key
-/// half of all places; a freed place goes to the tenant with the fewest. An address and a key have no
+/// Shares: a tenant takes half of the places that the others have left. Callers with no secret key
+/// have half of all places, of which those of one tenant take half as well. A freed place goes to the tenant with the fewest. An address and a key have no
 /// share beside their tenant's.
 pub const CODE_WORKERS: usize = 128;
 pub const CODE_WORKERS_MAX: u64 = 1_024;
@@ -18,8 +18,8 @@ pub const CODE_WORKERS_WARM: usize = 4;
 pub const CODE_WORKERS_WARM_MAX: u64 = 64;
 /// Calls that wait for a worker.
 ///
-/// A tenant may have a quarter of these places. Calls without a secret key may have half of all
-/// places, and half of their tenant's quarter. Addresses and keys are not limited further.
+/// Shares: a tenant has a quarter of these places. Callers with no secret key have half of all places,
+/// and half of their tenant's quarter. An address and a key have no share beside their tenant's.
 pub const CODE_WAITING_MAX: usize = 512;
 /// Memory of one program in mebibytes. The published interface names no number; its programs run
 /// within 128.

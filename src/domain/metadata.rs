@@ -44,8 +44,8 @@ impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for Metadata {
         entries.reverse();
         entries.sort_by(|(one, _), (other, _)| one.as_ref().cmp(other.as_ref()));
         entries.dedup_by(|(later, _), (first, _)| later.as_ref() == first.as_ref());
-        let bytes = entries.iter().map(|(name, value)| name.as_ref().len() + value.as_ref().len());
-        let mut text = String::with_capacity(bytes.sum());
+        let bytes = entries.iter().flat_map(|(name, value)| [name.as_ref(), value.as_ref()]);
+        let mut text = String::with_capacity(bytes.map(str::len).sum());
         let end = |text: &mut String, part: &str| {
             text.push_str(part);
             text.len()

@@ -231,22 +231,6 @@ impl AccessControl<'_> {
         }
     }
 
-    /// The application whose rights a proxy or a reactor lends to its callers, and a change that is
-    /// refused if the application changes meanwhile.
-    pub(in crate::app) fn lent(
-        self,
-        snapshot: &Snapshot,
-        caller: &Caller,
-        id: ApplicationId,
-    ) -> Result<(Application, Change), Error> {
-        let found = records::find::<Application>(snapshot, &caller.keys, id)?;
-        let found = found.filter(|(found, _)| found.kind != ApplicationKind::Management);
-        let (owner, version) =
-            found.ok_or_else(|| Error::invalid("application.id", NOT_LENDABLE))?;
-        let change = records::expect(&owner, version);
-        Ok((owner, change))
-    }
-
     pub(in crate::app) fn tenant_with_keys(
         self,
         snapshot: &Snapshot,
@@ -277,5 +261,19 @@ pub(super) fn require_own(
 
 const NOT_OWN: &str = "Only the operator, or an API key that has the permission tenant:delete, gives \
                        it to an application or makes a key of an application that has it.";
+
+/// The application whose rights a proxy or a reactor lends to its callers, and a change that is refused
+/// if the application changes meanwhile.
+pub(in crate::app) fn lent_application(
+    snapshot: &Snapshot,
+    caller: &Caller,
+    id: ApplicationId,
+) -> Result<(Application, Change), Error> {
+    let found = records::find::<Application>(snapshot, &caller.keys, id)?;
+    let found = found.filter(|(found, _)| found.kind != ApplicationKind::Management);
+    let (owner, version) = found.ok_or_else(|| Error::invalid("application.id", NOT_LENDABLE))?;
+    let change = records::expect(&owner, version);
+    Ok((owner, change))
+}
 
 const NOT_LENDABLE: &str = "There is no such public or private application.";

@@ -1,6 +1,7 @@
 //! `/proxies`: create, list, read, replace, patch and delete.
 
 use crate::app::Proxies;
+use crate::app::access::applications::lent_application;
 use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
@@ -133,7 +134,7 @@ impl Proxies<'_> {
         at: Timestamp,
     ) -> Result<Change, Error> {
         let Some(id) = proxy.settings.application else { return Ok(Change::new()) };
-        let (owner, change) = self.vault.access().lent(snapshot, caller, id)?;
+        let (owner, change) = lent_application(snapshot, caller, id)?;
         if proxy.settings.require_auth {
             return Ok(change);
         }

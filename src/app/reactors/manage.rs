@@ -1,6 +1,7 @@
 //! `/reactors`: create, list, read, replace, patch and delete.
 
 use crate::app::Reactors;
+use crate::app::access::applications::lent_application;
 use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
@@ -130,7 +131,7 @@ impl Reactors<'_> {
         let Some(id) = reactor.settings.application else {
             return Ok(if reveals { entry() } else { Change::new() });
         };
-        let (owner, change) = self.vault.access().lent(snapshot, caller, id)?;
+        let (owner, change) = lent_application(snapshot, caller, id)?;
         Ok(if reveals || owner.access.reveals() { change.and(entry()) } else { change })
     }
 }

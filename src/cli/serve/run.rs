@@ -167,10 +167,7 @@ async fn serve(
     mode: ServerMode,
     ready: impl FnOnce(ListenAddresses) -> Result<()>,
 ) -> Result<()> {
-    let clock = vault.clock().clone();
-    let log = Log::start(io::stderr(), config.request_lines, Arc::new(move || clock.now()))
-        .map_err(|error| no_resource("start the log", &error))?;
-    begin_log(&vault, &log);
+    let log = begin_log(&vault, &config)?;
     let manager = Arc::new(ServiceManager::from_environment()?);
     let (clock_control, scope, settings) = (mode.clock_control, mode.scope, mode.settings.clone());
     let trace = mode.program_trace;
@@ -361,8 +358,11 @@ fn end(fatal: &Fatal) -> Failure {
     }
 }
 
-fn begin_log(vault: &Vault, log: &Log) {
-    log_panics(log);
+fn begin_log(vault: &Vault, config: &Config) -> Result<Log> {
+    let clock = vault.clock().clone();
+    let log = Log::start(io::stderr(), config.request_lines, Arc::new(move || clock.now()))
+        .map_err(|error| no_resource("start the log", &error))?;
+    log_panics(&log);
     let health = vault.store().health();
     if health.lacks_sync {
         log.event(Event::warn("database_without_fsync"));
@@ -375,4 +375,5 @@ fn begin_log(vault: &Vault, log: &Log) {
     if let Some(news) = vault.upkeep().look_at_disk() {
         log.event(watch::event(&news));
     }
+    Ok(log)
 }

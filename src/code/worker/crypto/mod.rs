@@ -177,12 +177,10 @@ fn install_signatures(crypto: &Object<'_>) -> rquickjs::Result<()> {
     install_encryption(crypto, "unseal", Encryption::decrypt)
 }
 
-/// RSA encryption or decryption of `data` with the key.
-fn install_encryption(
-    crypto: &Object<'_>,
-    name: &str,
-    work: fn(&Encryption, &Key, &[u8], &Random) -> Result<Vec<u8>, Fault>,
-) -> rquickjs::Result<()> {
+/// RSA encryption or decryption of data with a key.
+type RsaWork = fn(&Encryption, &Key, &[u8], &Random) -> Result<Vec<u8>, Fault>;
+
+fn install_encryption(crypto: &Object<'_>, name: &str, work: RsaWork) -> rquickjs::Result<()> {
     crypto.set(
         name,
         Func::from(
