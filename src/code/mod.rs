@@ -52,9 +52,6 @@ pub(crate) mod fuzz {
 /// The first argument of this binary when it is a worker.
 pub const WORKER_COMMAND: &str = "code-worker";
 
-/// Requests to the vault come first when processors are scarce.
-const NICENESS: i32 = 10;
-
 const NO_LANDLOCK: &str = "the kernel of this server has no Landlock";
 const NO_SECCOMP: &str = "the kernel of this server has no seccomp filters";
 const NO_START: &str = "this server cannot start workers";

@@ -16,7 +16,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use tokio::sync::oneshot;
 
-use crate::code::{NICENESS, WORKER_COMMAND};
+use crate::code::WORKER_COMMAND;
 use crate::lock::Lock;
 use crate::metrics::Counter;
 
@@ -24,6 +24,8 @@ use crate::metrics::Counter;
 /// the worker's data would not allow, and uses no large pages, of which a small worker needs few.
 const ALLOCATOR: [(&str, &str); 2] = [("MIMALLOC_ARENA_RESERVE", "0"), ("MIMALLOC_ALLOW_THP", "0")];
 
+/// Requests to the vault come first when processors are scarce.
+const NICENESS: i32 = 10;
 /// The most that the kernel has.
 const NICENESS_MAX: i32 = 19;
 
@@ -159,7 +161,9 @@ impl Starter {
             .stderr(Stdio::null())
             .spawn()?;
         self.started.add(1);
-        Ok(Worker { child: Some(child), socket: Some(ours), dead: self.dead.clone() })
+        let worker = Worker { child: Some(child), socket: Some(ours), dead: self.dead.clone() };
+        worker.be_nice(1);
+        Ok(worker)
     }
 }
 

@@ -15,7 +15,7 @@ use landlock::{
 use nix::libc;
 use rustix::process::{
     DumpableBehavior, Resource, Rlimit, Signal, getppid, set_dumpable_behavior,
-    set_parent_process_death_signal, setpriority_process, setrlimit,
+    set_parent_process_death_signal, setrlimit,
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 use seccompiler::{
@@ -24,7 +24,6 @@ use seccompiler::{
 };
 
 use crate::bounds::{CODE_TIMEOUT_MAX, CODE_WORKER_EXTRA_BYTES};
-use crate::code::NICENESS;
 use crate::code::frames::Confinement;
 
 /// The kernel ends workers before the vault when memory is scarce.
@@ -33,9 +32,8 @@ const OOM_SCORE: &str = "1000";
 /// Gives up all rights. Landlock and seccomp may be missing in the kernel: the vault decides whether
 /// it uses such a worker. Any other failure is final.
 pub fn enter(parent: i32, memory_mib: u64) -> io::Result<Confinement> {
-    // Both are for the good of others, and a system call filter around the vault may refuse them.
+    // This is for the good of others, and a system call filter around the vault may refuse it.
     drop(std::fs::write("/proc/self/oom_score_adj", OOM_SCORE));
-    setpriority_process(None, NICENESS).ok();
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     close_others()?;
     drop_capabilities()?;
