@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::bounds::{METADATA_BYTES_MAX, METADATA_COUNT_MAX, METADATA_KEY_BYTES_MAX};
@@ -30,6 +29,11 @@ impl Metadata {
 
     pub const fn len(&self) -> usize {
         self.ends.len()
+    }
+
+    pub fn to_value(&self) -> Value {
+        let members = self.iter().map(|(name, value)| (String::from(name), Value::from(value)));
+        Value::Object(members.collect())
     }
 
     pub fn get(&self, name: &str) -> Option<&str> {
@@ -61,12 +65,6 @@ impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for Metadata {
 impl fmt::Debug for Metadata {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_map().entries(self.iter()).finish()
-    }
-}
-
-impl Serialize for Metadata {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.iter())
     }
 }
 
@@ -131,7 +129,7 @@ mod tests {
         assert_eq!((metadata.len(), metadata.get("b"), metadata.get("c")), (3, Some("2"), None));
         assert_eq!(metadata, shown.into_iter().collect());
         assert_eq!(
-            serde_json::to_string(&metadata).unwrap(),
+            metadata.to_value().to_string(),
             "{\"a\":\"\",\"b\":\"2\",\"\u{e9}\":\"\u{20ac}\"}"
         );
     }

@@ -68,10 +68,7 @@ impl<'a> DataAndMetadata<'a> {
     }
 
     fn object(&self) -> &Value {
-        self.object.get_or_init(|| {
-            let members = self.metadata.iter();
-            members.map(|(key, value)| (String::from(key), Value::from(value))).collect()
-        })
+        self.object.get_or_init(|| self.metadata.to_value())
     }
 }
 

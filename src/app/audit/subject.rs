@@ -236,7 +236,7 @@ fn token_value(token: &Token) -> Value {
     let members = [
         ("id", Some(id(token.public_id()))),
         ("type", Some(id(token.kind.as_str()))),
-        ("metadata", Some(json!(token.metadata))),
+        ("metadata", Some(token.metadata.to_value())),
         ("containers", texts(token.containers.iter().map(Container::as_str).collect())),
         ("fingerprint", Some(id(&token.fingerprint))),
         ("fingerprint_expression", Some(id(token.effective_fingerprint_expression()))),

@@ -139,7 +139,7 @@ impl Tokens<'_> {
         let owner = token.mask.as_ref().map(|_| token.tenant);
         let mask = self.vault.evaluations.parsed.mask(owner, token.effective_mask()?, budget)?;
         budget.spend_json(token.data.json()).ok()?;
-        // A mask never shows the code: whoever may set a mask could read it.
+        // A mask never shows the code: a caller that sets a mask could read it.
         let hidden = token.cvc.as_ref().map(|code| Secret::new("X".repeat(code.expose().len())));
         let data = token.data.with(hidden.as_ref());
         let shown = if token.mask.is_some() {

@@ -225,7 +225,7 @@ pub(in crate::app) fn whole_token(shown: &TokenView) -> Value {
         "type": token.kind.as_str(),
         "fingerprint_expression": token.effective_fingerprint_expression(),
         "containers": token.containers.iter().map(Container::as_str).collect::<Vec<_>>(),
-        "metadata": token.metadata,
+        "metadata": token.metadata.to_value(),
         "search_indexes": token.effective_search_indexes(),
         "created_by": token.created_by.to_string(),
         "created_at": token.created_at.to_wire(),

@@ -316,11 +316,9 @@ pub struct TokenPatch {
 impl TokenPatch {
     /// Copies data and metadata of a new token to the existing one with the same content.
     pub(in crate::app) fn from_new(token: &Token) -> Self {
-        let metadata = token.metadata.iter();
-        let metadata = metadata.map(|(key, value)| (String::from(key), Value::from(value)));
         Self {
             data: Some(token.whole_data()),
-            metadata: Some(Value::Object(metadata.collect())),
+            metadata: Some(token.metadata.to_value()),
             ..Self::default()
         }
     }

@@ -1,6 +1,7 @@
 //! Details of a card or a bank account that answers show in addition to the masked data.
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -18,32 +19,19 @@ pub struct BankDetails {
     pub account_number_last4: Option<String>,
 }
 
-/// The members that details are made of. They are borrowed from the text of the data, since every
-/// read of a card shows its details.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Members<'a> {
-    #[serde(borrow)]
-    number: Option<&'a RawValue>,
-    #[serde(borrow)]
-    expiration_month: Option<&'a RawValue>,
-    #[serde(borrow)]
-    expiration_year: Option<&'a RawValue>,
-    #[serde(borrow)]
-    routing_number: Option<&'a RawValue>,
-    #[serde(borrow)]
-    account_number: Option<&'a RawValue>,
-}
-
-impl<'a> Members<'a> {
-    /// Data that is no object has no members.
-    fn of(data: &'a Data) -> Self {
-        serde_json::from_str(data.json()).unwrap_or_default()
+/// The named members of an object, borrowed from its text, since every read of a card shows its
+/// details. Data that is no object has no members.
+fn members<'a, const N: usize>(data: &'a Data, names: [&str; N]) -> [Option<Scalar<'a>>; N] {
+    let json = data.json();
+    let scalars = |find: &dyn Fn(&str) -> Option<&'a RawValue>| {
+        names.map(|name| Scalar::of_json(find(name)?.get()))
+    };
+    if let Ok(all) = serde_json::from_str::<BTreeMap<&str, &RawValue>>(json) {
+        return scalars(&|name| all.get(name).copied());
     }
-}
-
-fn scalar(member: Option<&RawValue>) -> Option<Scalar<'_>> {
-    Scalar::of_json(member?.get())
+    // A name with an escape cannot be borrowed.
+    let all: BTreeMap<String, &RawValue> = serde_json::from_str(json).unwrap_or_default();
+    scalars(&|name| all.get(name).copied())
 }
 
 impl TokenType {
@@ -51,9 +39,9 @@ impl TokenType {
     pub fn card_details(self, data: &Data, table: &BinTable) -> Option<CardDetails> {
         let (number, expiry) = match self {
             Self::Card | Self::NetworkToken => {
-                let card = Members::of(data);
-                let (month, year) = (card.expiration_month, card.expiration_year);
-                (scalar(card.number), Expiry::of_parts(scalar(month), scalar(year)))
+                let [number, month, year] =
+                    members(data, ["number", "expiration_month", "expiration_year"]);
+                (number, Expiry::of_parts(month, year))
             }
             Self::CardNumber => (Scalar::of_json(data.json()), Expiry::default()),
             Self::Bank
@@ -71,9 +59,9 @@ impl TokenType {
         if self != Self::Bank {
             return None;
         }
-        let members = Members::of(data);
-        let routing_number = scalar(members.routing_number)?.text()?.to_owned();
-        let account_number = scalar(members.account_number)?.text()?;
+        let [routing_number, account_number] = members(data, ["routing_number", "account_number"]);
+        let routing_number = routing_number?.text()?.to_owned();
+        let account_number = account_number?.text()?;
         let hidden = account_number.len().checked_sub(SHOWN_DIGITS).filter(|hidden| *hidden > 0);
         let last4 = hidden.and_then(|hidden| account_number.get(hidden..)).map(str::to_owned);
         Some(BankDetails { routing_number, account_number_last4: last4 })
@@ -118,7 +106,10 @@ mod tests {
         let text = json!({
             "number": "4242424242424242", "expiration_month": "04", "expiration_year": "2031",
         });
-        assert_eq!(TokenType::Card.card_details(&of(&text), &table), Some(found));
+        assert_eq!(TokenType::Card.card_details(&of(&text), &table), Some(found.clone()));
+        let mut escaped = card.clone();
+        escaped["a \"name\""] = json!({ "number": "5555555555554444" });
+        assert_eq!(TokenType::Card.card_details(&of(&escaped), &table), Some(found));
         let number = TokenType::CardNumber.card_details(&of(&json!("4242424242424242")), &table);
         assert_eq!(number.unwrap().expiration_month, None);
         for token_type in [TokenType::Token, TokenType::Bank, TokenType::SocialSecurityNumber] {

@@ -330,7 +330,7 @@ fn tell_token(token: &Token) -> Value {
         "data": token.data.json(),
         "mask": token.mask,
         "containers": token.containers.iter().map(Container::as_str).collect::<Vec<_>>(),
-        "metadata": token.metadata,
+        "metadata": token.metadata.to_value(),
         "search_indexes": token.search_indexes,
         "search_terms": token.search_terms,
         "fingerprint_expression": token.fingerprint_expression,
