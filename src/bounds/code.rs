@@ -7,9 +7,9 @@ use super::proxy_calls::PROXY_ANSWER_BYTES_MAX;
 
 /// Workers that run a program at once.
 ///
-/// Shares: a tenant takes half of the places that the others have left. Callers with no secret key
-/// have half of all places, of which those of one tenant take half as well. A freed place goes to the tenant with the fewest. An address and a key have no
-/// share beside their tenant's.
+/// Shares: a tenant takes half of the places that other tenants have left. Callers with no secret key
+/// have half of all places, and those of one tenant half of what is left of that. A free place goes to
+/// the tenant with the fewest. An address and a key have no share beside their tenant's.
 pub const CODE_WORKERS: usize = 128;
 pub const CODE_WORKERS_MAX: u64 = 1_024;
 /// Workers that have started and wait for their first and only call. A start takes milliseconds, so

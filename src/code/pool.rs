@@ -174,8 +174,9 @@ impl Worker {
         tokio::net::UnixStream::from_std(socket)
     }
 
-    /// Makes the workers of a tenant yield the processors to those of tenants that have fewer.
-    /// A kernel or a filter that refuses it costs the tenants their equal share, nothing else.
+    /// Lowers the priority of this worker with each further worker of its tenant, so that a tenant
+    /// with many programs does not take the processors from one with a few. If the kernel or a
+    /// filter refuses this, programs still run, and share the processors unequally.
     pub fn be_nice(&self, workers_of_tenant: usize) {
         let further = i32::try_from(workers_of_tenant.saturating_sub(1)).unwrap_or(i32::MAX);
         let niceness = NICENESS.saturating_add(further).min(NICENESS_MAX);

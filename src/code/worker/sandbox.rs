@@ -109,7 +109,7 @@ fn deny_files() -> bool {
     })
 }
 
-/// Refuses all system calls but those of [`allowed_calls`]. False if the kernel does not support it.
+/// Lets only the system calls of [`allowed_calls`] pass. Returns false if the kernel has no filters.
 fn filter_calls() -> bool {
     filter().is_ok_and(|filter| seccompiler::apply_filter(&filter).is_ok())
 }

@@ -44,7 +44,7 @@ fn without_next_step(parts: &Parts) -> Vec<String> {
     let mut found = Vec::new();
     for (at, name) in code.match_indices("Failure::new(") {
         let mut end = at + name.len() - 1;
-        // Literals are left out of the code, so that all parentheses are those of calls.
+        // A parenthesis in a text literal would end the call too early, so literals are blanked first.
         while let Some(rest) = code.get(end..) {
             let call = rest.trim_start();
             let is_next = call.starts_with('(') || call.starts_with('.');
