@@ -37,13 +37,14 @@ pub fn enter(parent: i32, memory_mib: u64) -> io::Result<Confinement> {
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     close_others()?;
     drop_capabilities()?;
+    // Before the limits: Landlock needs a second descriptor for a moment.
+    let landlock = deny_files();
     limit_resources(memory_mib)?;
     set_parent_process_death_signal(Some(Signal::KILL))?;
     // The vault may have ended before the kernel knew that this process ends with it.
     if getppid().map(rustix::process::Pid::as_raw_pid) != Some(parent) {
         return Err(io::ErrorKind::NotFound.into());
     }
-    let landlock = deny_files();
     Ok(Confinement { landlock, seccomp: filter_calls() })
 }
 
