@@ -35,6 +35,11 @@ pub const CODE_TIMEOUT_MAX: Duration = Duration::from_mins(15);
 /// A worker that has not started within this time is ended. It takes milliseconds, but not on a
 /// machine without free memory.
 pub const CODE_START_MAX: Duration = Duration::from_secs(20);
+/// A template that has not copied itself within this time is replaced; it takes a millisecond. Its
+/// workers go on.
+pub const CODE_COPY_MAX: Duration = Duration::from_secs(5);
+/// Workers of one template. They have the same addresses, which differ between templates.
+pub const CODE_TEMPLATE_COPIES_MAX: usize = 256;
 
 /// The result of a program.
 pub const CODE_RESULT_BYTES_MAX: usize = 10 * 1024 * 1024;

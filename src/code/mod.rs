@@ -2,8 +2,9 @@
 //!
 //! A worker is this binary again (`strongroom code-worker`), with one socket and without rights. It
 //! runs the engine, `QuickJS`; the vault serves what a program asks for: requests, files of packages.
-//! The vault decides, and it trusts nothing that a worker says. Workers are started before they are
-//! needed and used once, so nothing of one call reaches another.
+//! The vault decides, and it trusts nothing that a worker says. Workers are copies of a process that
+//! has started the engine ([`template`]). They are made before they are needed and used once, so
+//! nothing of one call reaches another.
 //!
 //! - Node in a child process was considered and rejected: it needs executable memory, which the
 //!   service does not have, reserves gigabytes of addresses, and takes 90 ms of a processor to start.
@@ -17,6 +18,7 @@ mod observe;
 mod outcome;
 mod packages;
 mod pool;
+mod template;
 #[cfg(test)]
 mod tests;
 mod trace;

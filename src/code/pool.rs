@@ -1,42 +1,33 @@
-//! Worker processes: started by one thread, kept warm, ended and reaped.
+//! Worker processes: made by one thread, kept warm, ended.
 //!
-//! The kernel ends a worker with the thread that started it, so one thread starts all of them and
-//! lives as long as the pool. The start uses `posix_spawn`, whose cost does not grow with the memory
-//! of the vault.
+//! The kernel ends a template with the thread that started it, and workers with their template, so one
+//! thread starts all templates and lives as long as the pool.
 
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, pidfd_send_signal, setpriority_process};
 use tokio::sync::oneshot;
 
-use crate::code::WORKER_COMMAND;
+use crate::bounds::{CODE_COPY_MAX, CODE_TEMPLATE_COPIES_MAX};
+pub use crate::code::template::WorkerPlan;
+use crate::code::template::{Template, WorkerCopy};
 use crate::lock::Lock;
 use crate::metrics::Counter;
-
-/// The whole environment of a worker: its allocator reserves no memory ahead, which the limit of
-/// the worker's data would not allow, and uses no large pages, of which a small worker needs few.
-const ALLOCATOR: [(&str, &str); 2] = [("MIMALLOC_ARENA_RESERVE", "0"), ("MIMALLOC_ALLOW_THP", "0")];
 
 /// Requests to the vault come first when processors are scarce.
 const NICENESS: i32 = 10;
 /// The most that the kernel has.
 const NICENESS_MAX: i32 = 19;
-
-/// The binary and the size of workers, and their number ahead of calls.
-#[derive(Debug, Clone)]
-pub struct WorkerPlan {
-    pub binary: PathBuf,
-    pub memory_mib: u64,
-    /// Workers that wait for a call.
-    pub warm: usize,
-}
+/// While templates end, the reaper looks this often.
+const REAP_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
 pub struct WorkerPool {
@@ -54,28 +45,30 @@ enum Order {
 /// One process. Dropping it ends the process.
 #[derive(Debug)]
 pub struct Worker {
-    /// None only while it is dropped.
-    child: Option<Child>,
+    id: Pid,
+    process: OwnedFd,
     socket: Option<UnixStream>,
-    dead: Sender<Child>,
+    /// It reaps this worker, and the kernel would end this worker with it.
+    _template: Arc<Template>,
 }
 
 impl WorkerPool {
     pub fn start(plan: WorkerPlan) -> io::Result<Self> {
-        let (dead, reaped) = mpsc::channel::<Child>();
-        let reap = move || {
-            for mut child in reaped {
-                // It was killed. A failure means that it is gone already.
-                child.wait().ok();
-            }
-        };
+        let (ended, templates) = mpsc::channel();
+        let reap = move || reap_templates(&templates);
         std::thread::Builder::new().name(String::from("code-reaper")).spawn(reap)?;
         let warm: Arc<Lock<VecDeque<Worker>>> = Arc::default();
         let started: Arc<Counter> = Arc::default();
         let (orders, taken) = mpsc::channel();
-        let launcher =
-            Starter { plan, dead, warm: Arc::clone(&warm), started: Arc::clone(&started) };
-        let serve = move || launcher.serve(&taken);
+        let mut starter = Starter {
+            plan,
+            ended,
+            template: None,
+            copies_left: 0,
+            warm: Arc::clone(&warm),
+            started: Arc::clone(&started),
+        };
+        let serve = move || starter.serve(&taken);
         std::thread::Builder::new().name(String::from("code-starter")).spawn(serve)?;
         let pool = Self { warm, started, orders };
         pool.orders.send(Order::Fill).ok();
@@ -87,7 +80,7 @@ impl WorkerPool {
         let ended = || io::Error::from(io::ErrorKind::BrokenPipe);
         loop {
             let warm = self.warm.lock().pop_front();
-            let Some(mut worker) = warm else { break };
+            let Some(worker) = warm else { break };
             self.orders.send(Order::Fill).ok();
             // The kernel may have ended it for its memory.
             if worker.is_alive() {
@@ -111,13 +104,15 @@ impl WorkerPool {
 
 struct Starter {
     plan: WorkerPlan,
-    dead: Sender<Child>,
+    ended: Sender<Child>,
+    template: Option<Arc<Template>>,
+    copies_left: usize,
     warm: Arc<Lock<VecDeque<Worker>>>,
     started: Arc<Counter>,
 }
 
 impl Starter {
-    fn serve(&self, orders: &Receiver<Order>) {
+    fn serve(&mut self, orders: &Receiver<Order>) {
         while let Ok(order) = orders.recv() {
             match order {
                 Order::Start(given) => {
@@ -132,7 +127,7 @@ impl Starter {
     }
 
     /// Calls that wait for a worker go first.
-    fn fill(&self, orders: &Receiver<Order>) {
+    fn fill(&mut self, orders: &Receiver<Order>) {
         while self.warm.lock().len() < self.plan.warm {
             while let Ok(order) = orders.try_recv() {
                 match order {
@@ -146,22 +141,28 @@ impl Starter {
         }
     }
 
-    fn start(&self) -> io::Result<Worker> {
-        let (ours, theirs) = UnixStream::pair()?;
-        ours.set_nonblocking(true)?;
-        let child = Command::new(&self.plan.binary)
-            .arg0("strongroom")
-            .arg(WORKER_COMMAND)
-            .arg(std::process::id().to_string())
-            .arg(self.plan.memory_mib.to_string())
-            .env_clear()
-            .envs(ALLOCATOR)
-            .stdin(Stdio::from(OwnedFd::from(theirs)))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
+    fn start(&mut self) -> io::Result<Worker> {
+        // The second try has a new template.
+        self.copy().or_else(|_| self.copy())
+    }
+
+    fn copy(&mut self) -> io::Result<Worker> {
+        if self.copies_left == 0 {
+            self.template = None;
+        }
+        let template = match self.template.take() {
+            Some(template) => template,
+            None => {
+                self.copies_left = CODE_TEMPLATE_COPIES_MAX;
+                Arc::new(Template::start(&self.plan, self.ended.clone())?)
+            }
+        };
+        let WorkerCopy { id, process, socket } = template.copy()?;
+        // Only a template that did not fail is asked again.
+        self.template = Some(Arc::clone(&template));
+        self.copies_left = self.copies_left.saturating_sub(1);
         self.started.add(1);
-        let worker = Worker { child: Some(child), socket: Some(ours), dead: self.dead.clone() };
+        let worker = Worker { id, process, socket: Some(socket), _template: template };
         worker.be_nice(1);
         Ok(worker)
     }
@@ -180,25 +181,50 @@ impl Worker {
     pub fn be_nice(&self, workers_of_tenant: usize) {
         let further = i32::try_from(workers_of_tenant.saturating_sub(1)).unwrap_or(i32::MAX);
         let niceness = NICENESS.saturating_add(further).min(NICENESS_MAX);
-        let pid = self.child.as_ref().and_then(|child| i32::try_from(child.id()).ok());
-        if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
-            rustix::process::setpriority_process(Some(pid), niceness).ok();
+        // The number of a worker that has ended may belong to another process.
+        if self.is_alive() {
+            setpriority_process(Some(self.id), niceness).ok();
         }
     }
 
-    fn is_alive(&mut self) -> bool {
-        let child = self.child.as_mut();
-        child.is_some_and(|child| matches!(child.try_wait(), Ok(None)))
+    /// The descriptor of a process can be read when it has ended.
+    fn is_alive(&self) -> bool {
+        let mut polled = [PollFd::new(&self.process, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        matches!(poll(&mut polled, Some(&now)), Ok(0))
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let Some(mut child) = self.child.take() else { return };
-        // Fails only if it has ended and was reaped.
-        child.kill().ok();
-        if let Err(mpsc::SendError(mut child)) = self.dead.send(child) {
-            child.wait().ok();
+        // Fails only if it has ended.
+        pidfd_send_signal(&self.process, Signal::KILL).ok();
+    }
+}
+
+/// Reaps templates, which end by themselves, and kills those that do not.
+fn reap_templates(ended: &Receiver<Child>) {
+    let mut ending: Vec<(Child, Instant)> = Vec::new();
+    loop {
+        let wait = if ending.is_empty() { Duration::MAX } else { REAP_EVERY };
+        match ended.recv_timeout(wait) {
+            Ok(child) => ending.push((child, Instant::now())),
+            Err(RecvTimeoutError::Timeout) => (),
+            Err(RecvTimeoutError::Disconnected) if ending.is_empty() => return,
+            // The pool is gone: no template is to outlive it.
+            Err(RecvTimeoutError::Disconnected) => {
+                for (child, _) in &mut ending {
+                    child.kill().ok();
+                    child.wait().ok();
+                }
+                return;
+            }
         }
+        ending.retain_mut(|(child, since)| {
+            if since.elapsed() > CODE_COPY_MAX {
+                child.kill().ok();
+            }
+            matches!(child.try_wait(), Ok(None))
+        });
     }
 }

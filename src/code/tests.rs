@@ -235,7 +235,7 @@ fn a_returned_value_keeps_its_text() {
 fn the_engine_runs_a_call_over_the_socket() {
     let (ours, theirs) = Socket::pair().unwrap();
     let worker = std::thread::spawn(move || {
-        engine::work(Link::new(theirs), WALLS, 32 * 1024 * 1024).is_ok()
+        engine::work(Link::new(theirs), 32 * 1024 * 1024, || Ok(Some(WALLS))).is_ok()
     });
     let outcome = on_runtime(async {
         ours.set_nonblocking(true).unwrap();
@@ -255,7 +255,8 @@ fn the_engine_runs_a_call_over_the_socket() {
 fn the_engine_ends_when_the_vault_is_gone() {
     let (ours, theirs) = Socket::pair().unwrap();
     drop(ours);
-    let worker = std::thread::spawn(move || engine::work(Link::new(theirs), WALLS, 1 << 25));
+    let work = move || engine::work(Link::new(theirs), 1 << 25, || Ok(Some(WALLS)));
+    let worker = std::thread::spawn(work);
     assert!(worker.join().unwrap().is_err());
 }
 

@@ -3,6 +3,10 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -35,11 +39,14 @@ fn plan() -> CodePlan {
 struct Host {
     lines: Mutex<Vec<(Level, String)>>,
     asked: Mutex<Vec<String>>,
+    /// The answer to requests for `/state`.
+    state: Mutex<String>,
 }
 
 impl ProgramHost for Host {
     fn fetch(&self, request: ProgramRequest) -> Fetching<'_> {
         let url = request.url.expose().clone();
+        let state = self.state.lock().unwrap().clone();
         self.asked.lock().unwrap().push(format!("{} {url}", request.method));
         Box::pin(async move {
             if url.ends_with("/refused") {
@@ -50,6 +57,8 @@ impl ProgramHost for Host {
             }
             let body = if url.ends_with("/large") {
                 vec![b'x'; 3 * 1024 * 1024]
+            } else if url.ends_with("/state") {
+                state.into_bytes()
             } else {
                 request.body.expose().clone()
             };
@@ -272,19 +281,23 @@ fn a_flood_of_lines_or_timers_is_cut_off() {
     });
 }
 
-/// Workers of this process, by their ids: other tests of this binary have some too.
-fn workers() -> BTreeSet<u32> {
-    let mut found = BTreeSet::new();
+/// Processes that run this binary as workers do, as (id, parent, memory in MiB). Other tests of this
+/// binary have some too, and each plan here has a memory of its own.
+fn worker_processes() -> Vec<(u32, u32, u64)> {
+    let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let read = |name| fs::read_to_string(entry.path().join(name)).unwrap_or_default();
         let Some(id) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        let status = fs::read_to_string(entry.path().join("status")).unwrap_or_default();
-        let arguments = fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
-        let parent = format!("PPid:\t{}\n", std::process::id());
-        if status.contains(&parent) && arguments.contains("code-worker") {
-            found.insert(id);
-        }
+        let arguments = read("cmdline");
+        let Some((_, rest)) = arguments.split_once("\0code-worker\0") else { continue };
+        let memory = rest.trim_end_matches('\0').rsplit('\0').next().and_then(|it| it.parse().ok());
+        let status = read("status");
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:\t"));
+        let parent = parent.and_then(|it| it.parse().ok());
+        // A process that has ended meanwhile has no arguments or no parent.
+        found.extend(memory.zip(parent).map(|(memory, parent)| (id, parent, memory)));
     }
     found
 }
@@ -293,12 +306,17 @@ fn status_of(worker: u32) -> String {
     fs::read_to_string(format!("/proc/{worker}/status")).unwrap_or_default()
 }
 
-/// The workers of a plan whose memory no other test has.
-fn workers_with_memory(mib: u64) -> impl Iterator<Item = u32> {
-    workers().into_iter().filter(move |worker| {
-        let arguments = fs::read(format!("/proc/{worker}/cmdline")).unwrap_or_default();
-        arguments.ends_with(format!("\0{mib}\0").as_bytes())
-    })
+/// The templates of a plan whose memory no other test has: children of this process.
+fn templates_with_memory(mib: u64) -> Vec<u32> {
+    let all = worker_processes().into_iter();
+    all.filter(|it| it.1 == std::process::id() && it.2 == mib).map(|it| it.0).collect()
+}
+
+/// The workers of such a plan: children of its templates.
+fn workers_with_memory(mib: u64) -> Vec<u32> {
+    let templates = templates_with_memory(mib);
+    let all = worker_processes().into_iter();
+    all.filter(|it| templates.contains(&it.1)).map(|it| it.0).collect()
 }
 
 /// The 19th number of `stat`; the name before the third one is in parentheses.
@@ -313,9 +331,9 @@ fn a_worker_has_one_descriptor_no_rights_and_walls_around_it() {
         let programs = ProgramsOnWorkers::start(CodePlan { memory_mib: 71, ..plan() }).await;
         assert_eq!(programs.obstacle(), None);
         wait_until("a worker behind its walls", || {
-            workers_with_memory(71).next().is_some_and(|it| status_of(it).contains("Seccomp:\t2"))
+            workers_with_memory(71).first().is_some_and(|it| status_of(*it).contains("Seccomp:\t2"))
         });
-        let worker = workers_with_memory(71).next().unwrap();
+        let worker = workers_with_memory(71)[0];
         let status = status_of(worker);
         for line in [
             "NoNewPrivs:\t1",
@@ -354,7 +372,7 @@ fn a_worker_ends_with_its_call_and_with_the_vault() {
     on_runtime(async {
         let plan = CodePlan { memory_mib: 72, workers_warm: 0, ..plan() };
         let programs = ProgramsOnWorkers::start(plan).await;
-        wait_until("the end of the first worker", || workers_with_memory(72).next().is_none());
+        wait_until("the end of the first worker", || workers_with_memory(72).is_empty());
         let running = programs.run(
             call("module.exports = () => { for (;;); }", "{}", LONG),
             Arc::new(Host::default()),
@@ -362,14 +380,14 @@ fn a_worker_ends_with_its_call_and_with_the_vault() {
         // The future is dropped in the middle of the call.
         let left = tokio::time::timeout(Duration::from_millis(500), running).await;
         assert!(left.is_err());
-        wait_until("the end of a worker without a caller", || {
-            workers_with_memory(72).next().is_none()
-        });
+        wait_until("the end of a worker without a caller", || workers_with_memory(72).is_empty());
         let warm = CodePlan { memory_mib: 73, workers_warm: 2, ..self::plan() };
         let others = ProgramsOnWorkers::start(warm).await;
-        wait_until("warm workers", || workers_with_memory(73).next().is_some());
+        wait_until("warm workers", || !workers_with_memory(73).is_empty());
         drop(others);
-        wait_until("the end of warm workers", || workers_with_memory(73).next().is_none());
+        wait_until("the end of warm workers and their template", || {
+            worker_processes().iter().all(|it| it.2 != 73)
+        });
     });
 }
 
@@ -412,7 +430,8 @@ fn the_workers_of_a_tenant_yield_to_those_of_tenants_that_have_fewer() {
                     assert!(running.as_mut().poll(&mut context).is_pending());
                 }
                 // The first worker was warm, and the last one is one of four.
-                let seen: BTreeSet<_> = workers_with_memory(74).filter_map(niceness_of).collect();
+                let seen: BTreeSet<_> =
+                    workers_with_memory(74).into_iter().filter_map(niceness_of).collect();
                 if seen.contains(&10) && seen.contains(&13) {
                     break;
                 }
@@ -420,6 +439,95 @@ fn the_workers_of_a_tenant_yield_to_those_of_tenants_that_have_fewer() {
             }
         };
         within("workers of two degrees of niceness", is_seen).await;
+    });
+}
+
+#[test]
+fn workers_of_one_template_draw_different_random_bytes() {
+    on_runtime(async {
+        let programs = ProgramsOnWorkers::start(CodePlan { memory_mib: 75, ..plan() }).await;
+        let code = "const crypto = require('crypto'); module.exports = () => [
+            Math.random(), crypto.randomBytes(8).toString('hex'), crypto.randomUUID(),
+            Array.from(globalThis.crypto.getRandomValues(new Uint8Array(8))),
+            crypto.generateKeyPairSync('ed25519').publicKey.export({ format: 'pem', type: 'spki' }),
+        ].map(String)";
+        let mut drawn = BTreeSet::new();
+        for _ in 0..4 {
+            let outcome = outcome_of(&programs, code).await;
+            let json = outcome.strip_prefix("returned ").unwrap_or_else(|| panic!("{outcome}"));
+            drawn.extend(serde_json::from_str::<Vec<String>>(json).unwrap());
+        }
+        assert_eq!(drawn.len(), 4 * 5, "{drawn:?}");
+    });
+}
+
+#[test]
+fn a_template_is_replaced_after_many_workers() {
+    on_runtime(async {
+        let plan = CodePlan { memory_mib: 76, workers_warm: 0, ..plan() };
+        let programs = ProgramsOnWorkers::start(plan).await;
+        let first = templates_with_memory(76);
+        // The start has used one of 256.
+        for _ in 0..256 {
+            assert_eq!(outcome_of(&programs, "module.exports = () => 1").await, "returned 1");
+        }
+        wait_until("the end of the first template", || {
+            let templates = templates_with_memory(76);
+            templates.len() == 1 && templates != first
+        });
+    });
+}
+
+#[test]
+fn a_template_that_fails_is_replaced_and_ended_workers_are_reaped() {
+    on_runtime(async {
+        let plan = CodePlan { memory_mib: 77, workers_warm: 0, ..plan() };
+        let programs = ProgramsOnWorkers::start(plan).await;
+        wait_until("an ended worker that is reaped", || workers_with_memory(77).is_empty());
+        let template = templates_with_memory(77);
+        let id = rustix::process::Pid::from_raw(i32::try_from(template[0]).unwrap()).unwrap();
+        rustix::process::kill_process(id, rustix::process::Signal::KILL).unwrap();
+        assert_eq!(outcome_of(&programs, "module.exports = () => 1").await, "returned 1");
+        wait_until("the end of the template that was killed", || {
+            let templates = templates_with_memory(77);
+            templates.len() == 1 && templates != template
+        });
+    });
+}
+
+#[test]
+fn a_template_that_stalls_is_replaced_and_its_workers_go_on() {
+    on_runtime(async {
+        let plan = CodePlan { memory_mib: 78, workers_warm: 0, ..plan() };
+        let programs = ProgramsOnWorkers::start(plan).await;
+        let template = templates_with_memory(78);
+        let id = rustix::process::Pid::from_raw(i32::try_from(template[0]).unwrap()).unwrap();
+        let host = Arc::new(Host::default());
+        // It asks once, and then asks again until the answer has come.
+        let code = "module.exports = async () => {
+            await fetch('https://x/first');
+            while ((await (await fetch('https://x/state')).text()) !== 'go on')
+                await new Promise((end) => setTimeout(end, 50));
+            return 'went on';
+        }";
+        let shared: Arc<dyn ProgramHost> = Arc::<Host>::clone(&host);
+        let early = programs.run(call(code, "{}", LONG), shared);
+        let late = async {
+            let begun = || host.asked.lock().unwrap().iter().any(|it| it.ends_with("/state"));
+            while !begun() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            rustix::process::kill_process(id, rustix::process::Signal::STOP).unwrap();
+            let outcome = outcome_of(&programs, "module.exports = () => 1").await;
+            assert_eq!(outcome, "returned 1");
+            assert!(templates_with_memory(78).contains(&template[0]));
+            *host.state.lock().unwrap() = String::from("go on");
+        };
+        let (early, ()) = tokio::join!(early, late);
+        assert_eq!(shown(&early.unwrap()), "returned \"went on\"");
+        wait_until("the end of the template that stalled", || {
+            !templates_with_memory(78).contains(&template[0])
+        });
     });
 }
 
@@ -472,6 +580,28 @@ fn a_worker_that_no_vault_started_ends_at_once() {
         assert!(!ended.status.success());
         assert!(ended.stdout.is_empty(), "{arguments:?}");
     }
+}
+
+/// Root may change the score of a process that is not dumpable, so this test must not be root.
+#[test]
+fn workers_of_a_vault_that_is_not_root_are_ended_first_when_memory_is_scarce() {
+    let directory = tempdir("score");
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
+    let binary = directory.join("strongroom");
+    fs::copy(env!("CARGO_BIN_EXE_strongroom"), &binary).unwrap();
+    let (orders, theirs) = UnixStream::pair().unwrap();
+    let mut command = std::process::Command::new(&binary);
+    command.args(["code-worker", &std::process::id().to_string(), "79"]);
+    command.stdin(OwnedFd::from(theirs));
+    if rustix::process::getuid().is_root() {
+        command.uid(65_534).gid(65_534);
+    }
+    let mut template = command.spawn().unwrap();
+    let score = format!("/proc/{}/oom_score_adj", template.id());
+    wait_until("a score of 1000", || fs::read_to_string(&score).unwrap().trim() == "1000");
+    drop(orders);
+    assert!(template.wait().unwrap().success());
+    fs::remove_dir_all(&directory).unwrap();
 }
 
 /// A measurement, not a check: `cargo test --release --test it programs_per_second -- --ignored

@@ -40,11 +40,12 @@ impl From<rquickjs::Error> for Broken {
     }
 }
 
-/// Starts the engine, says that it is ready, waits for the call and runs it.
+/// Starts the engine. In each copy of this process, in which `become_worker` returns the walls around
+/// it, says that it is ready, waits for the call and runs it.
 pub fn work<S: AsFd + 'static>(
     link: Link<S>,
-    confinement: Confinement,
     memory: usize,
+    become_worker: impl FnOnce() -> io::Result<Option<Confinement>>,
 ) -> Result<(), Broken> {
     let runtime = Runtime::new()?;
     runtime.set_memory_limit(memory);
@@ -54,7 +55,7 @@ pub fn work<S: AsFd + 'static>(
     let is_over = move || ends.get().is_some_and(|deadline| Instant::now() >= deadline);
     runtime.set_interrupt_handler(Some(Box::new(is_over)));
     let context = Context::full(&runtime)?;
-    let ended = context.with(|ctx| serve(&ctx, link, confinement, &deadline));
+    let ended = context.with(|ctx| serve(&ctx, link, become_worker, &deadline));
     // The engine is not taken apart: functions of the host hold values that its collector does not
     // see, and the process ends anyway.
     std::mem::forget((context, runtime));
@@ -64,7 +65,7 @@ pub fn work<S: AsFd + 'static>(
 fn serve<S: AsFd + 'static>(
     ctx: &Ctx<'_>,
     link: Link<S>,
-    confinement: Confinement,
+    become_worker: impl FnOnce() -> io::Result<Option<Confinement>>,
     deadline: &Cell<Option<Instant>>,
 ) -> Result<(), Broken> {
     // It shows microseconds, by which a program could measure others.
@@ -74,6 +75,8 @@ fn serve<S: AsFd + 'static>(
     let boot: Function<'_> = ctx.eval_with_options(main, script("library.js"))?;
     let run: Function<'_> = boot.call((host.object(ctx)?,))?;
     while ctx.execute_pending_job() {}
+    let Some(confinement) = become_worker()? else { return Ok(()) };
+    host.begin()?;
     host.send(&FromWorker::Ready(confinement))?;
     let call = match host.receive(None)? {
         Received::Message(ToWorker::Call(call)) => call,

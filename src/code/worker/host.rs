@@ -1,6 +1,6 @@
 //! The functions that the library gets from the worker. Programs cannot reach them.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::io;
@@ -35,7 +35,8 @@ pub struct Host<'js, S> {
     link: Link<S>,
     bytes: BytesReader<'js>,
     clock: Clock,
-    random: Random,
+    /// Set when the call begins: copies of a process that had drawn would draw the same.
+    random: OnceCell<Random>,
     /// Requests under way, by number: the functions that settle their promises.
     fetches: RefCell<BTreeMap<u32, Settlement<'js>>>,
     /// Frames of requests that wait until others are answered, and their bytes.
@@ -63,7 +64,7 @@ impl<'js, S: AsFd> Host<'js, S> {
             link,
             bytes: BytesReader::new(ctx)?,
             clock: Clock::new(),
-            random: Random::new(),
+            random: OnceCell::new(),
             fetches: RefCell::default(),
             waiting: RefCell::default(),
             waiting_bytes: Cell::new(0),
@@ -75,6 +76,11 @@ impl<'js, S: AsFd> Host<'js, S> {
             sources: Cell::new(0),
             early: RefCell::default(),
         })
+    }
+
+    /// This process is a worker now.
+    pub fn begin(&self) -> io::Result<()> {
+        self.random.set(Random::new()).or(Err(io::ErrorKind::AlreadyExists.into()))
     }
 
     pub fn send(&self, message: &FromWorker) -> io::Result<()> {
@@ -223,8 +229,9 @@ impl<'js, S: AsFd> Host<'js, S> {
         if count > CODE_RANDOM_BYTES_MAX {
             return Err(Exception::throw_range(ctx, "too many random bytes at once"));
         }
+        let random = self.random.get().ok_or(rquickjs::Error::Unknown)?;
         let mut bytes = vec![0; count];
-        self.random.fill(&mut bytes);
+        random.fill(&mut bytes);
         TypedArray::new_copy(ctx.clone(), bytes)
     }
 

@@ -14,7 +14,7 @@ use landlock::{
 };
 use nix::libc;
 use rustix::process::{
-    DumpableBehavior, Resource, Rlimit, Signal, getppid, set_dumpable_behavior,
+    DumpableBehavior, Pid, Resource, Rlimit, Signal, getppid, set_dumpable_behavior,
     set_parent_process_death_signal, setrlimit,
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
@@ -24,28 +24,42 @@ use seccompiler::{
 };
 
 use crate::bounds::{CODE_TIMEOUT_MAX, CODE_WORKER_EXTRA_BYTES};
-use crate::code::frames::Confinement;
 
 /// The kernel ends workers before the vault when memory is scarce.
 const OOM_SCORE: &str = "1000";
 
-/// Gives up all rights. Landlock and seccomp may be missing in the kernel: the vault decides whether
-/// it uses such a worker. Any other failure is final.
-pub fn enter(parent: i32, memory_mib: u64) -> io::Result<Confinement> {
-    // This is for the good of others, and a system call filter around the vault may refuse it.
+/// Gives up the rights that neither a template nor its copies need. Returns whether the kernel has
+/// Landlock. Any failure is final.
+pub fn enter_template(vault: i32) -> io::Result<bool> {
+    // This is for the good of others, and a system call filter around the vault may refuse it. It
+    // must be done first: a process that is not dumpable, or confined by Landlock, cannot do it.
     drop(std::fs::write("/proc/self/oom_score_adj", OOM_SCORE));
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     close_others()?;
     drop_capabilities()?;
-    // Before the limits: Landlock needs a second descriptor for a moment.
-    let landlock = deny_files();
+    end_with(Pid::from_raw(vault))?;
+    // Before the limits of a copy: Landlock needs a second descriptor for a moment.
+    Ok(deny_files())
+}
+
+/// Gives up all other rights, in a copy. Returns whether the kernel has filters of system calls: the
+/// vault decides whether it uses a worker without them, or without Landlock. Any other failure is
+/// final.
+pub fn enter(template: Pid, memory_mib: u64, filter: Option<&BpfProgram>) -> io::Result<bool> {
     limit_resources(memory_mib)?;
+    end_with(Some(template))?;
+    Ok(filter.is_some_and(|filter| seccompiler::apply_filter(filter).is_ok()))
+}
+
+/// Lets the kernel end this process with its parent.
+fn end_with(parent: Option<Pid>) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
-    // The vault may have ended before the kernel knew that this process ends with it.
-    if getppid().map(rustix::process::Pid::as_raw_pid) != Some(parent) {
-        return Err(io::ErrorKind::NotFound.into());
+    // The parent may have ended before the kernel knew that this process ends with it.
+    if parent.is_some() && getppid() == parent {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::NotFound.into())
     }
-    Ok(Confinement { landlock, seccomp: filter_calls() })
 }
 
 /// Closes every descriptor but the standard input.
@@ -110,12 +124,8 @@ fn deny_files() -> bool {
     })
 }
 
-/// Lets only the system calls of [`allowed_calls`] pass. Returns false if the kernel has no filters.
-fn filter_calls() -> bool {
-    filter().is_ok_and(|filter| seccompiler::apply_filter(&filter).is_ok())
-}
-
-fn filter() -> Result<BpfProgram, seccompiler::BackendError> {
+/// Lets only the system calls of [`allowed_calls`] pass.
+pub fn filter() -> Result<BpfProgram, seccompiler::BackendError> {
     let rules: BTreeMap<i64, Vec<SeccompRule>> =
         allowed_calls().map(|calls| calls.into_iter().collect())?;
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;

@@ -18,6 +18,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("age", &["crypto"]),
     ("argh", &["cli"]),
     ("ed25519_dalek", &["code"]),
+    // Copies the template of workers without a line of unsafe code here.
+    ("fork", &["code"]),
     ("ghash", &["code"]),
     // HTTP/2 by hand, for the server's tests.
     ("h2", &["server"]),
