@@ -146,10 +146,16 @@ fn allowed_calls() -> Result<AllowedCalls, seccompiler::BackendError> {
     let executable = u64::from(libc::PROT_EXEC.unsigned_abs());
     let not_executable =
         || Ok(vec![SeccompRule::new(vec![argument(2, SeccompCmpOp::MaskedEq(executable), 0)?])?]);
-    let anonymous = u64::from(libc::MAP_ANONYMOUS.unsigned_abs());
+    // Memory that is shared, or that grows as a stack does, is not counted by the limit of data.
+    let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let optional = (libc::MAP_NORESERVE | libc::MAP_STACK).unsigned_abs();
     let memory = SeccompRule::new(vec![
         argument(2, SeccompCmpOp::MaskedEq(executable), 0)?,
-        argument(3, SeccompCmpOp::MaskedEq(anonymous), anonymous)?,
+        argument(
+            3,
+            SeccompCmpOp::MaskedEq(u64::from(!optional)),
+            u64::from(private.unsigned_abs()),
+        )?,
     ])?;
     let mut calls = vec![
         (libc::SYS_read, on_the_socket()?),
@@ -188,7 +194,7 @@ mod tests {
             ("read of descriptor 0", libc::SYS_read, 1),
             ("write to descriptor 0", libc::SYS_write, 1),
             ("poll", libc::SYS_poll, 0),
-            ("mmap of anonymous memory that is not executable", libc::SYS_mmap, 1),
+            ("mmap of private anonymous memory that is not executable", libc::SYS_mmap, 1),
             ("mprotect without execution", libc::SYS_mprotect, 1),
             ("munmap", libc::SYS_munmap, 0),
             ("brk", libc::SYS_brk, 0),
@@ -210,5 +216,76 @@ mod tests {
         let expected: Vec<_> = names.iter().map(|(_, number, rules)| (*number, *rules)).collect();
         assert_eq!(found, expected);
         assert!(filter().is_ok());
+    }
+
+    /// Runs the filter as the kernel does: on the number, the architecture and the arguments.
+    fn is_allowed(filter: &BpfProgram, number: i64, arguments: [u64; 6]) -> bool {
+        let arch = if cfg!(target_arch = "aarch64") { 0xc000_00b7_u32 } else { 0xc000_003e };
+        let mut data = Vec::new();
+        data.extend(u32::try_from(number).unwrap().to_le_bytes());
+        data.extend(arch.to_le_bytes());
+        data.extend([0; 8]);
+        data.extend(arguments.iter().flat_map(|argument| argument.to_le_bytes()));
+        let (mut next, mut held) = (0, 0_u32);
+        loop {
+            let it = &filter[next];
+            let jump = |holds: bool| usize::from(if holds { it.jt } else { it.jf });
+            next += 1;
+            match it.code {
+                0x20 => {
+                    let place = usize::try_from(it.k).unwrap();
+                    held = u32::from_le_bytes(data[place..place + 4].try_into().unwrap());
+                }
+                0x54 => held &= it.k,
+                0x05 => next += usize::try_from(it.k).unwrap(),
+                0x15 => next += jump(held == it.k),
+                0x25 => next += jump(held > it.k),
+                0x35 => next += jump(held >= it.k),
+                0x06 => return it.k == libc::SECCOMP_RET_ALLOW,
+                code => panic!("instruction {code:#x}"),
+            }
+        }
+    }
+
+    #[test]
+    fn arguments_of_calls_are_filtered() {
+        let filter = filter().unwrap();
+        let memory = |protection: i32, flags: i32| {
+            let (protection, flags) = (protection.unsigned_abs(), flags.unsigned_abs());
+            [0, 4_096, u64::from(protection), u64::from(flags), u64::MAX, 0]
+        };
+        let (read_write, private) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        for (what, number, arguments, allowed) in [
+            ("read of the socket", libc::SYS_read, [0; 6], true),
+            ("read of another", libc::SYS_read, [1, 0, 0, 0, 0, 0], false),
+            ("private memory", libc::SYS_mmap, memory(read_write, private), true),
+            (
+                "memory of mimalloc",
+                libc::SYS_mmap,
+                memory(libc::PROT_NONE, private | libc::MAP_NORESERVE),
+                true,
+            ),
+            ("executable memory", libc::SYS_mmap, memory(libc::PROT_EXEC, private), false),
+            ("a file", libc::SYS_mmap, memory(read_write, libc::MAP_PRIVATE), false),
+            (
+                "shared memory",
+                libc::SYS_mmap,
+                memory(read_write, libc::MAP_SHARED | libc::MAP_ANONYMOUS),
+                false,
+            ),
+            (
+                "a stack that grows",
+                libc::SYS_mmap,
+                memory(read_write, private | libc::MAP_GROWSDOWN),
+                false,
+            ),
+            ("large pages", libc::SYS_mmap, memory(read_write, private | libc::MAP_HUGETLB), false),
+            ("execution", libc::SYS_mprotect, memory(libc::PROT_EXEC, 0), false),
+            ("a copy of the process", libc::SYS_clone, [0; 6], false),
+            ("a message", libc::SYS_sendmsg, [0; 6], false),
+        ] {
+            assert_eq!(is_allowed(&filter, number, arguments), allowed, "{what}");
+        }
     }
 }
