@@ -24,6 +24,7 @@ use crate::domain::id::TenantId;
 use crate::domain::program::LineLevel;
 use crate::http::Http;
 use crate::http::origin::API_KEY;
+use crate::http::program_state::lines::KeptLine;
 use crate::http::programs::ProgramMark;
 use crate::secret::{Secret, SecretBody};
 
@@ -92,8 +93,16 @@ impl ProgramHost for Host {
     fn line(&self, level: Level, text: Secret<String>) {
         let level = LineLevel::from(level);
         if self.lines.is_some_and(|least| level >= least) {
-            let (at, trace) = (self.http.app.now(), self.trace.as_str());
-            self.http.programs.lines.add(self.tenant, self.owner, level, text, (at, trace));
+            let app = &self.http.app;
+            let line = KeptLine {
+                id: uuid::Builder::from_random_bytes(app.random().bytes()).into_uuid(),
+                owner: self.owner,
+                at: app.now(),
+                level,
+                text,
+                trace: self.trace.clone(),
+            };
+            self.http.programs.lines.add(self.tenant, line);
         }
     }
 }
