@@ -110,7 +110,7 @@ async fn begin(exchange: &Exchange<'_>, id: ReactorId, callback: Option<HttpsUrl
         return Err(Error::Forbidden(NOT_FROM_PROGRAMS).into());
     }
     let (caller, reactors) = (exchange.caller, exchange.app.reactors());
-    let place = exchange.http.programs.pending.take(caller.tenant.id).ok_or(Error::Busy)?;
+    let place = exchange.http.programs.pending.take(caller.party()).ok_or(Error::Busy)?;
     let kind = InvocationKind::Async(reactors.new_request());
     let hosts = hosts(exchange)?;
     let http = exchange.http.programs.http()?;

@@ -17,6 +17,8 @@ words! {
         /// The byte after the tenant in the key of the number.
         code -> u8 [from_code]
     {
+        /// Those of [`CountKind::ReactorResults`] whose callers have no secret key.
+        PublicReactorResults = "results of reactors for public keys and sessions", 6;
         /// Calls of reactors whose caller does not wait, with an answer or without one.
         ReactorResults = "results of reactors", 5;
         /// Sessions of public applications.
