@@ -66,7 +66,7 @@ pub(super) struct Prepared {
     /// The values that transforms name; `None` if the proxy has no transforms.
     scope: Option<ProxyScope>,
     /// The codes to destroy if the call succeeds.
-    codes: Vec<UsedCode>,
+    pub(super) codes: Vec<UsedCode>,
 }
 
 #[derive(Clone, Copy)]

@@ -41,7 +41,7 @@ words! {
         Deleted = "deleted", 1;
         /// At the end of its retention.
         Expired = "expired", 2;
-        /// After a call through a proxy that used it.
+        /// After a call through a proxy or of a reactor that used it.
         Used = "used", 3;
         /// With its token or token intent.
         WithToken = "with the token", 4;
