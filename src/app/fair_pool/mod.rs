@@ -280,8 +280,8 @@ impl TenantState {
 }
 
 impl Counts {
-    /// True if there may be one more, of at most so many. Callers without a secret key may have
-    /// half, since anybody may be one.
+    /// True if there is room for one more within the maximum. Callers without a secret key have
+    /// half of it, since anybody may be one.
     pub fn have_room(self, credential: Credential, max: usize) -> bool {
         let public_max = max.div_ceil(2);
         self.all < max && (credential == Credential::Secret || self.public < public_max)

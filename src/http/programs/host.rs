@@ -19,6 +19,7 @@ use crate::bounds::{
     PROGRAM_RESPONSE_BYTES_MAX, PROXY_TIMEOUT,
 };
 use crate::domain::connection_headers::{is_of_connection, listed};
+use crate::domain::hops::HOPS;
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::TenantId;
 use crate::domain::program::LineLevel;
@@ -53,6 +54,9 @@ pub(super) struct Host {
     /// Of the client that called the program. The limits of addresses count it.
     pub(super) address: IpAddr,
     pub(super) trace: String,
+    /// On every request, so that a request that comes back to this vault is counted. A plain proxy
+    /// passes them on.
+    pub(super) marks: String,
     pub(super) mark: ProgramMark,
     /// The reactor or the proxy.
     pub(super) owner: Uuid,
@@ -152,6 +156,7 @@ impl Host {
             parts.headers.append(HeaderName::from_bytes(name.as_bytes()).ok()?, value);
         }
         parts.headers.insert(TRACE, HeaderValue::try_from(self.trace.as_str()).ok()?);
+        parts.headers.append(HOPS, HeaderValue::try_from(self.marks.as_str()).ok()?);
         Some(parts)
     }
 
@@ -205,6 +210,7 @@ impl Host {
             }
             passed.push((name, value));
         }
+        passed.push((String::from(HOPS), Secret::new(self.marks.clone().into_bytes())));
         Ok(passed)
     }
 }

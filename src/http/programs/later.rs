@@ -10,6 +10,7 @@ use crate::bounds::{
     CALLBACK_ANSWER_BYTES_MAX, CALLBACK_PAUSES, CALLBACK_TIMEOUT, REACTOR_PENDING_PAUSE,
     REACTOR_RESULT_BYTES_MAX,
 };
+use crate::domain::hops::HOPS;
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::ReactorRequestId;
 use crate::domain::reactor::ProgramAnswer;
@@ -35,7 +36,9 @@ impl LaterCall {
         // If this fails, the row says after its deadline that the answer was lost.
         let settled = http.app.reactors().settle(&caller, &prepared, answer, error).await;
         if let (Some(url), Some(request), Ok(())) = (callback, prepared.request(), settled) {
-            let callback = Callback { party: caller.party(), request, url };
+            // A callback may run a program, too.
+            let Ok(marks) = hosts.marks() else { return };
+            let callback = Callback { party: caller.party(), request, url, marks };
             // The pauses take hours. The keys of the tenant, the arguments and the place are not
             // held meanwhile.
             drop((caller, prepared, hosts, place));
@@ -77,6 +80,7 @@ struct Callback {
     party: Party,
     request: ReactorRequestId,
     url: HttpsUrl,
+    marks: String,
 }
 
 impl Callback {
@@ -102,12 +106,13 @@ impl Callback {
             return Attempt::Last;
         };
         let json = Secret::new(b"application/json".to_vec());
+        let marks = Secret::new(self.marks.clone().into_bytes());
         let request = OutboundRequest {
             tenant: self.party.tenant,
             credential: self.party.credential,
             method: String::from("POST"),
             url: self.url.clone(),
-            headers: vec![(String::from("content-type"), json)],
+            headers: vec![(String::from("content-type"), json), (String::from(HOPS), marks)],
             body: Secret::new(std::mem::take(body.expose_mut()).into_bytes()),
             timeout: CALLBACK_TIMEOUT,
             response_bytes_max: CALLBACK_ANSWER_BYTES_MAX,
