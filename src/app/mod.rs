@@ -49,6 +49,7 @@ use crate::bounds::CALLERS_MAX;
 use crate::clock::Clock;
 use crate::crypto::{QuickHash, Random, SystemKeys, Uses};
 use crate::domain::card::bin_table::BinTable;
+use crate::domain::hops::HopName;
 use crate::domain::id::{ProxyId, ReactorId, assigned};
 use crate::domain::tenant::{Tenant, TenantKind};
 use crate::domain::time::Timestamp;
@@ -80,7 +81,7 @@ pub use console::{Console, KeyOverview, TenantCount};
 pub use deletion::DeletionStep;
 pub use erasure::{Erasure, MatchingRecords};
 pub use error::{Error, Fault, Upstream};
-pub use fair_pool::{Credential, FairPool, Party};
+pub use fair_pool::{Counts, Credential, FairPool, Party};
 pub use findings::Report;
 pub use keys::share_sets::ChainWord;
 pub use named_list::NamedQuery;
@@ -180,6 +181,7 @@ pub struct Vault {
     threeds: threeds::state::ThreedsState,
     outbound: OnceLock<Arc<dyn Outbound>>,
     programs: OnceLock<Arc<dyn Programs>>,
+    hop_name: OnceLock<HopName>,
     proxy_calls: call_counts::CallCounts<ProxyId, proxy_calls::called::CallFailure>,
     reactor_calls: call_counts::CallCounts<ReactorId, reactors::called::FailedReaction>,
     webhooks: webhooks::state::WebhookState,

@@ -203,6 +203,7 @@ pub(in crate::app) fn start(
         threeds: ThreedsState::default(),
         outbound: OnceLock::new(),
         programs: OnceLock::new(),
+        hop_name: OnceLock::new(),
         proxy_calls: crate::app::call_counts::CallCounts::default(),
         reactor_calls: crate::app::call_counts::CallCounts::default(),
         webhooks: crate::app::webhooks::state::WebhookState::default(),

@@ -33,6 +33,11 @@ pub(in crate::app) trait Record: Sized {
     /// The counter of the tenant's records, if they are counted.
     const COUNT: Option<CountKind> = None;
 
+    /// A counter of some of these records only.
+    fn also_counted(&self) -> Option<CountKind> {
+        None
+    }
+
     fn place(tenant: TenantId, id: Self::Id) -> Vec<u8>;
     fn id_of(place: &[u8]) -> Option<(TenantId, Self::Id)>;
     fn owner(&self) -> (TenantId, Self::Id);
@@ -165,6 +170,10 @@ record! {
         fn entries(&self, _keys: &TenantKeys) -> Vec<Entry> {
             let id = self.id.uuid();
             vec![Entry::due(self.expires_at, ExpiryKind::ReactorResult, self.tenant, id)]
+        }
+
+        fn also_counted(&self) -> Option<CountKind> {
+            self.is_public.then_some(CountKind::PublicReactorResults)
         }
 
         fn is_live(&self, now: Timestamp) -> bool {
@@ -354,7 +363,7 @@ pub(in crate::app) fn expect<R: Record>(record: &R, version: Version) -> Change 
 pub(in crate::app) fn remove<R: Record>(keys: &TenantKeys, record: &R, version: Version) -> Change {
     let (tenant, id) = record.owner();
     let change = expect(record, version).delete(R::TABLE, R::place(tenant, id));
-    let change = counted::<R>(change, tenant, -1);
+    let change = counted(change, record, -1);
     record.entries(keys).into_iter().fold(change, |change, it| {
         let is_code = it.table == Table::Cvcs;
         let change = change.delete(it.table, it.key);
@@ -366,8 +375,10 @@ pub(in crate::app) fn remove<R: Record>(keys: &TenantKeys, record: &R, version: 
     })
 }
 
-fn counted<R: Record>(change: Change, tenant: TenantId, by: i64) -> Change {
-    R::COUNT.into_iter().fold(change, |change, kind| change.count(tables::counts(tenant, kind), by))
+fn counted<R: Record>(change: Change, record: &R, by: i64) -> Change {
+    let (tenant, _) = record.owner();
+    let kinds = R::COUNT.into_iter().chain(record.also_counted());
+    kinds.fold(change, |change, kind| change.count(tables::counts(tenant, kind), by))
 }
 
 impl Vault {
@@ -418,7 +429,7 @@ impl Vault {
                 change = change.expect_absent(table, key.clone()).put(table, key, value);
             }
         }
-        Ok(counted::<R>(change, tenant, 1))
+        Ok(counted(change, record, 1))
     }
 
     /// The new record must have the same entries.

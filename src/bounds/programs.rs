@@ -30,15 +30,17 @@ pub const PROGRAM_TIMEOUT_NODE: Duration = Duration::from_secs(10);
 pub const PROGRAM_TIMEOUT_ASYNC: Duration = Duration::from_mins(5);
 /// The most that `runtime.timeout` may say for such a call, as published.
 pub const PROGRAM_TIMEOUT_ASYNC_MAX: Duration = Duration::from_mins(15);
-/// Calls without a waiting caller that one tenant has under way in this process.
+/// Calls without a waiting caller that one tenant has under way in this process. Its callers without
+/// a secret key have half of them.
 pub const REACTOR_PENDING_MAX: usize = 20;
 /// The same for all tenants.
 ///
-/// Shares: address, no secret key and key as their tenant; tenant 20 calls.
+/// Shares: address and key as their tenant; no secret key half of their tenant; tenant 20 calls.
 pub const REACTOR_PENDING_ALL_MAX: usize = 200;
 /// The pause before a call without a waiting caller asks for a worker again.
 pub const REACTOR_PENDING_PAUSE: Duration = Duration::from_secs(1);
-/// Stored results of a tenant. A call under way counts as one.
+/// Stored results of a tenant. A call under way counts as one. Callers without a secret key have half
+/// of them.
 pub const REACTOR_RESULTS_MAX: usize = 1_000;
 /// The largest result that is kept.
 pub const REACTOR_RESULT_BYTES_MAX: usize = 1024 * 1024;
@@ -62,7 +64,7 @@ pub const CALLBACK_PAUSES: [Duration; 10] = [
 pub const REACTOR_CALLBACKS_MAX: usize = 100;
 /// The same for all tenants.
 ///
-/// Shares: address, no secret key and key as their tenant; tenant 100 callbacks.
+/// Shares: address and key as their tenant; no secret key half of their tenant; tenant 100 callbacks.
 pub const REACTOR_CALLBACKS_ALL_MAX: usize = 1_000;
 /// The deadline of one attempt.
 pub const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);

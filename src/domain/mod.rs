@@ -27,6 +27,7 @@ pub mod erasure;
 pub mod expires_at;
 pub mod exposure;
 pub mod hex;
+pub mod hops;
 pub mod html;
 pub mod https_url;
 pub mod id;

@@ -41,6 +41,8 @@ pub struct ReactorResult {
     pub requested_by: ApplicationId,
     /// The session of a public application that asked.
     pub session: Option<AccessSessionId>,
+    /// The caller had no secret key.
+    pub is_public: bool,
     pub requested_at: Timestamp,
     /// The call has ended by then, with or without an answer.
     pub ends_at: Timestamp,

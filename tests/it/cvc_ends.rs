@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, needs_data_file, post};
+use crate::harness::{Answer, Vault, needs_data_file, post, wait_until};
 use crate::proxy::{CARD, Scene};
 
 const CODES: &str = "Card verification codes";
@@ -108,6 +108,50 @@ fn a_whole_card_and_a_header_use_the_code_too() {
     let header = format!("{{{{ token: {other} | json: '$.data.cvc' }}}}");
     scene.send(&scene.call("/echo").header("X-Code", &header)).with_status(200);
     assert_eq!(code(&scene.vault, &other), None);
+}
+
+#[test]
+fn a_program_that_succeeds_destroys_the_codes_in_its_arguments() {
+    let scene = Scene::start();
+    let (vault, key) = (&scene.vault, &scene.vault.keys.private);
+    let management = vault.key_with("management", &["reactor:create"], &json!([]));
+    let reactor = |image: &str, code: &str| {
+        let body = json!({"name": "r", "code": code, "runtime": {"image": image}});
+        vault.post("/reactors", &management, body).with_status(201).id()
+    };
+    let fails = reactor("node-bt", "module.exports = () => { throw new Error('no'); };");
+    let uses = reactor("node-bt", "module.exports = (req) => ({ raw: req.args.cvc });");
+    let status = "module.exports = ({ req }) => ({ res: { statusCode: req.status, body: {} } });";
+    let answers = reactor("node22", status);
+    let whole = format!("{{{{ {} }}}}", scene.card);
+    let call = |path: &str, body: Value| vault.post(&format!("/reactors/{path}"), key, body);
+    let react = |id: &str, args: Value| call(&format!("{id}/react"), json!({ "args": args }));
+    assert_eq!(react(&uses, json!({"cvc": scene.field("cvc")})).json["raw"], "917");
+    assert_eq!(code(vault, &scene.card).as_deref(), Some("917"), "the tenant does not want it");
+    vault.set_tenant(json!({SWITCH: "true"}));
+    // Neither a failure nor another member of the card ends the code.
+    react(&fails, json!({"cvc": scene.field("cvc")})).with_status(500);
+    react(&uses, json!({"number": scene.field("number")})).with_status(200);
+    let node = |status: u16| json!({"status": status, "card": whole});
+    call(&format!("{answers}/react"), node(402)).with_status(402);
+    assert_eq!(code(vault, &scene.card).as_deref(), Some("917"));
+    assert_eq!(react(&uses, json!({"cvc": scene.field("cvc")})).json["raw"], "917");
+    assert_eq!(code(vault, &scene.card), None);
+    check_acts(vault, "entity_type=token", "use_cvc", 1);
+    let renew = |cvc: &str| {
+        vault.patch(&scene.card, json!({"data": {"cvc": cvc}})).with_status(200);
+    };
+    renew("918");
+    call(&format!("{answers}/react"), node(201)).with_status(201);
+    assert_eq!(code(vault, &scene.card), None, "a response of its own");
+    renew("919");
+    call(&format!("{uses}/react-async"), json!({"args": {"card": whole}})).with_status(202);
+    wait_until("the end of the code", || code(vault, &scene.card).is_none());
+    check_counts(
+        vault,
+        0,
+        [("used", "3"), ("deleted", "0"), ("expired", "0"), ("with the token", "0")],
+    );
 }
 
 #[test]

@@ -82,6 +82,7 @@ mod packaging;
 mod patch;
 mod plain_http;
 mod problems;
+mod program_neighbours;
 mod program_workers;
 mod programs;
 mod progress;

@@ -172,7 +172,11 @@ fn a_program_that_loops_grows_or_recurses_costs_its_caller_an_error() {
         for (code, expected) in [
             ("const a = []; for (;;) a.push('x'.repeat(1e5) + a.length)", "stopped OutOfMemory"),
             ("const a = []; for (;;) a.push({ a })", "stopped OutOfMemory"),
+            ("const a = []; for (;;) a.push({})", "stopped OutOfMemory"),
             ("new Uint8Array(1e9)", "stopped OutOfMemory"),
+            ("throw null", "threw null"),
+            ("const a = []; while (a.length < 1e5) a.push({ a }); throw null", "threw null"),
+            ("throw undefined", "threw undefined"),
             ("let s = 'x'; for (;;) s += s", "threw string too long"),
             ("const f = () => f(); f()", "threw Maximum call stack size exceeded"),
             ("return JSON.parse('['.repeat(1e6))", "threw Maximum call stack size exceeded"),

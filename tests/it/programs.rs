@@ -1,10 +1,13 @@
 //! Programs of tenants, from the request to the answer: reactors, code transforms, keys and failures.
 //! The vault of these tests runs programs.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, post, run, wait_until};
+use crate::harness::{Answer, Vault, get, post, run, wait_until};
 use crate::proxy::Scene;
+use crate::watch::on_socket;
 
 const CARD: &str = "4242424242424242";
 const MARKER: &str = "marker-7f3a91c2d4";
@@ -207,6 +210,88 @@ fn programs_call_each_other_only_so_deep_and_start_nothing_that_outlives_them() 
     assert_eq!(answer.json["raw"], 403);
 }
 
+/// A program that calls its vault through the public address cannot call itself for ever.
+#[test]
+fn requests_of_programs_have_marks_that_count_as_depth_when_they_come_back() {
+    const HOPS: &str = "CDN-Loop";
+    let scene = Scene::start();
+    let (vault, key) = (&scene.vault, &scene.vault.keys.private);
+    let code = "module.exports = async ({ args, applicationOptions }) => {
+        const direct = { 'CDN-Loop': 'cdn.example' };
+        const through = { 'BT-API-KEY': args.key, 'BT-PROXY-URL': args.url };
+        const url = args.through ? applicationOptions.baseUrl + '/proxy' : args.url;
+        await fetch(url, { method: 'POST', headers: args.through ? through : direct });
+        return {}; };";
+    let id = reactor(vault, code);
+    let url = scene.psp.url("/echo");
+    let call = |marks: &str, through: bool| {
+        let request = post(&format!("/reactors/{id}/react")).key(key).header(HOPS, marks);
+        scene.send(&request.json(json!({"args": {"url": url, "key": key, "through": through}})))
+    };
+    let sent = || {
+        let received = scene.psp.received_once();
+        let names = received.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(HOPS));
+        let values: Vec<_> = names.map(|(_, value)| value.clone()).collect();
+        let marks = values.iter().flat_map(|it| it.split(',')).map(|it| String::from(it.trim()));
+        marks.filter(|it| it != "cdn.example").collect::<Vec<_>>()
+    };
+    call("other.example", false).with_status(200);
+    let first = sent();
+    assert_eq!(first.len(), 1, "{first:?}");
+    let name = first[0].as_str();
+    for through in [false, true] {
+        for depth in 0..3 {
+            call(&vec![name; depth].join(","), through).with_status(200);
+            assert_eq!(sent(), vec![name; depth + 1], "{through}");
+        }
+        let refused = call(&vec![name; 3].join(", "), through).problem(403);
+        assert!(refused.text().contains("Too many programs"), "{}", refused.text());
+        assert!(scene.psp.received().is_empty());
+    }
+    // Marks are for programs alone: a plain proxy neither adds nor refuses them.
+    scene.send(&scene.call("/echo")).with_status(200);
+    assert_eq!(sent(), [""; 0]);
+    let many = vec![name; 20].join(",");
+    scene.send(&scene.call("/echo").header(HOPS, &many)).with_status(200);
+    assert_eq!(sent().len(), 20);
+    let read = get(&format!("/tokens/{}", scene.card)).key(key).header(HOPS, &many);
+    scene.send(&read).with_status(200);
+    // A transform cannot take them away.
+    let code = "module.exports = async () => ({ headers: {}, body: 'x' });";
+    let proxy = scene.proxy(json!({"request_transforms": [{"type": "code", "code": code}]}));
+    let through = post("/proxy").key(key).header("BT-PROXY-KEY", &proxy.member("key"));
+    scene.send(&through.header(HOPS, name).body("y")).with_status(200);
+    assert_eq!(sent(), [name]);
+}
+
+/// An id that counts would count the lines of other tenants, too.
+#[test]
+fn ids_of_lines_are_random_and_pages_of_lines_follow_each_other() {
+    let vault = Vault::start();
+    let code = "module.exports = () => { for (let at = 0; at < 5; at++) console.log('line ' + at);
+        return {}; };";
+    let kept = json!({"image": "node-bt", "logs": {"enabled": true}});
+    let id = create(&vault, json!({"name": "r", "code": code, "runtime": kept}));
+    react(&vault, &id, &json!(1)).with_status(200);
+    let reader = vault.key_with("management", &["log:read"], &json!([]));
+    let page = |query: &str| vault.get(&format!("/reactors/{id}/logs?{query}"), &reader);
+    let (mut messages, mut ids, mut query) = (Vec::new(), Vec::new(), String::from("size=2"));
+    for turn in 0.. {
+        assert!(turn < 10, "the pages have no end");
+        let found = page(&query).with_status(200);
+        messages.extend(found.each("message"));
+        ids.extend(found.each("id"));
+        let Some(next) = found.json["pagination"]["next"].as_str() else { break };
+        query = format!("size=2&start={next}");
+    }
+    assert_eq!(messages, ["line 4", "line 3", "line 2", "line 1", "line 0"]);
+    // A random UUID has its version at this place.
+    assert!(ids.iter().all(|id| id.len() == 36 && id.as_bytes()[14] == b'4'), "{ids:?}");
+    let firsts: BTreeSet<_> = ids.iter().map(|id| &id[..8]).collect();
+    assert_eq!(firsts.len(), 5, "{ids:?}");
+    page("start=AAAAAAAAAAc").invalid(&["start"]);
+}
+
 #[test]
 fn code_transforms_change_requests_and_answers_in_the_order_of_the_list() {
     let scene = Scene::start();
@@ -248,12 +333,25 @@ fn code_transforms_change_requests_and_answers_in_the_order_of_the_list() {
 }
 
 #[test]
-fn a_value_of_a_program_is_in_no_log_of_the_server() {
+fn a_value_of_a_program_is_in_no_log_metric_or_entry_of_the_server() {
     let mut vault = Vault::start();
     let code = "module.exports = (req) => { console.log(req.args); throw new Error(req.args); };";
     let id = reactor(&vault, code);
     let answer = react(&vault, &id, &json!(MARKER));
     assert!(answer.text().contains(MARKER), "the caller sees the program's own message");
+    let path = format!("/reactors/{id}/react-async");
+    vault.post(&path, &vault.keys.private, json!({"args": MARKER})).with_status(202);
+    wait_until("the end of the second call", || {
+        vault.acts("entity_type=reactor_result").iter().any(|act| act == "update")
+    });
+    let entries = json!(vault.logged("size=100")).to_string();
+    assert!(entries.contains(&id), "{entries}");
+    let metrics = on_socket(&vault, "/metrics").1;
+    assert!(metrics.contains("strongroom_program"), "{metrics}");
+    for shown in [entries, metrics] {
+        assert!(!shown.contains(MARKER), "{shown}");
+    }
+    vault.assert_nowhere(&[MARKER]);
     assert_eq!(vault.stop(), Some(0));
     let log = vault.log();
     assert!(!log.contains(MARKER) && !log.contains("program 1"), "{log}");

@@ -209,7 +209,7 @@ impl Caller {
 
     /// Decides the caller's share of resources that all tenants use. A call without an API key has
     /// the nil key id.
-    pub(in crate::app) fn party(&self) -> Party {
+    pub fn party(&self) -> Party {
         let is_public = self.session.is_some()
             || self.application.kind == ApplicationKind::Public
             || (self.key.id.uuid().is_nil() && self.person.is_none() && self.program.is_none());

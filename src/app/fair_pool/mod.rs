@@ -72,11 +72,12 @@ struct TenantState {
     turn: u64,
 }
 
-/// Places or waiting requests.
-#[derive(Debug, Default, Clone, Copy)]
-struct Counts {
-    all: usize,
-    public: usize,
+/// Places, or things that wait or are stored.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    pub all: usize,
+    /// Those of callers without a secret key.
+    pub public: usize,
 }
 
 #[derive(Debug)]
@@ -154,8 +155,7 @@ impl FairPool {
     }
 
     fn has_place(&self, state: &PoolState, credential: Credential) -> bool {
-        state.taken.all < self.places
-            && (credential == Credential::Secret || state.taken.public < self.public_places())
+        state.taken.have_room(credential, self.places)
     }
 
     /// Places that callers without a secret key may have together.
@@ -280,12 +280,19 @@ impl TenantState {
 }
 
 impl Counts {
-    fn add(&mut self, credential: Credential) {
+    /// True if there is room for one more within the maximum. Callers without a secret key have
+    /// half of it, since anybody may be one.
+    pub fn have_room(self, credential: Credential, max: usize) -> bool {
+        let public_max = max.div_ceil(2);
+        self.all < max && (credential == Credential::Secret || self.public < public_max)
+    }
+
+    pub fn add(&mut self, credential: Credential) {
         self.all = self.all.saturating_add(1);
         self.public = self.public.saturating_add(usize::from(credential == Credential::Public));
     }
 
-    fn subtract(&mut self, credential: Credential) {
+    pub fn subtract(&mut self, credential: Credential) {
         self.all = self.all.saturating_sub(1);
         self.public = self.public.saturating_sub(usize::from(credential == Credential::Public));
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::app::Vault;
-use crate::app::error::Error;
+use crate::app::error::{Error, Fault};
 use crate::app::fair_pool::Party;
 use crate::app::outbound::{OutboundFailure, OutboundRequest, OutboundResponse};
 use crate::app::program_calls::identity::{ProgramIdentity, ProgramOwner, ProgramRights};
@@ -19,7 +19,9 @@ use crate::app::programs::{
     Thrown, VAULT_URL,
 };
 use crate::bounds::JSON_VALUES_MAX;
+use crate::crypto::Sha256;
 use crate::domain::application::ApplicationKind;
+use crate::domain::hops::HopName;
 use crate::domain::id::{ApplicationId, TenantId};
 use crate::domain::json_count::count_values;
 use crate::domain::key_text::KeyText;
@@ -27,6 +29,7 @@ use crate::domain::program::{self, LineLevel, Runtime};
 use crate::domain::proxy::Configuration;
 use crate::domain::tenant::TenantKind;
 use crate::secret::{Secret, SecretBuffer};
+use crate::store::meta;
 
 const UNREADABLE: &str =
     "The result of the program is nested too deeply, or a text in it is not valid Unicode.";
@@ -158,6 +161,18 @@ impl Vault {
         let random = self.random().bytes();
         let key = KeyText::new(job.tenant_kind, ApplicationKind::Private, &random);
         Some(ProgramIdentity::new(key, job.tenant, job.owner, rights))
+    }
+
+    /// The name of this vault on requests of programs. All its processes have the same one.
+    pub fn hop_name(&self) -> Result<&HopName, Error> {
+        if let Some(name) = self.hop_name.get() {
+            return Ok(name);
+        }
+        let id = meta::file_id(&self.snapshot()?)?.ok_or(Error::Internal(Fault::Dangling))?;
+        let mut digest = Sha256::new();
+        digest.update(b"name on requests of programs");
+        digest.update(id.as_bytes());
+        Ok(self.hop_name.get_or_init(|| HopName::new(&digest.finish())))
     }
 
     /// Sends a request of a program to a destination outside.

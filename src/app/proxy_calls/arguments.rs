@@ -7,19 +7,27 @@ use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::proxy_calls::invoke::Invocation;
 use crate::app::proxy_calls::{ProxyCall, ProxyFailure};
+use crate::app::tokens::codes::UsedCode;
 use crate::app::tokens::evaluations::Work;
 use crate::domain::id::ReactorId;
 use crate::expressions::Budget;
 use crate::secret::Secret;
 
-/// Takes and returns JSON. The call and the values that it uses have their entries when this
+/// Arguments as JSON, with values in them.
+pub(in crate::app) struct FilledArguments {
+    pub(in crate::app) json: Secret<Vec<u8>>,
+    /// The codes to destroy if the program succeeds.
+    pub(in crate::app) codes: Vec<UsedCode>,
+}
+
+/// Takes JSON. The call and the values that it uses have their entries when this
 /// returns, also if it fails.
 pub(in crate::app) async fn fill(
     vault: &Vault,
     caller: &Caller,
     reactor: ReactorId,
     body: Secret<Vec<u8>>,
-) -> Result<Secret<Vec<u8>>, Error> {
+) -> Result<FilledArguments, Error> {
     let (tenant, party) = (caller.tenant.id, caller.party());
     let reactor = Some(reactor);
     let invocation =
@@ -40,8 +48,8 @@ pub(in crate::app) async fn fill(
     };
     let prepared = vault.evaluating(party, Work::Page.budget(), prepare).await;
     let prepared = prepared.map_err(ProxyFailure::from).flatten();
-    let filled = opened.settle(prepared.map_err(refused)).await?.body;
-    Ok(filled.unwrap_or(call.body))
+    let prepared = opened.settle(prepared.map_err(refused)).await?;
+    Ok(FilledArguments { json: prepared.body.unwrap_or(call.body), codes: prepared.codes })
 }
 
 fn refused(failure: ProxyFailure) -> Error {

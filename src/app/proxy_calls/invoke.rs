@@ -34,6 +34,7 @@ use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::exposure::{Computation, Operand, ValueOrigin};
+use crate::domain::hops::HOPS;
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::{ReactorId, TenantId};
 use crate::domain::permission::Permission;
@@ -66,7 +67,7 @@ pub(super) struct Prepared {
     /// The values that transforms name; `None` if the proxy has no transforms.
     scope: Option<ProxyScope>,
     /// The codes to destroy if the call succeeds.
-    codes: Vec<UsedCode>,
+    pub(super) codes: Vec<UsedCode>,
 }
 
 #[derive(Clone, Copy)]
@@ -266,8 +267,16 @@ impl Invocation<'_> {
             let identity = Secret::new(b"identity".to_vec());
             message.headers.push((String::from(ACCEPT_ENCODING), identity));
         }
+        // A transform cannot take the marks of programs away.
+        let (marks, headers) =
+            message.headers.into_iter().partition::<Vec<_>, _>(|(name, _)| name == HOPS);
+        let message = Message { headers, body: message.body };
         let around = stored.around(self.party, scope, line);
         let changed = self.vault.proxies().transform_request(stored.proxy, message, around).await;
+        let changed = changed.map(|mut message| {
+            message.headers.extend(marks);
+            message
+        });
         changed.map_err(|failure| match failure.shown_to(scope.computation()) {
             TransformFailure::Answered(res) => ProxyFailure::Answered(res),
             TransformFailure::App(error) => ProxyFailure::App(error),

@@ -11,7 +11,7 @@ use crate::app::error::Error;
 use crate::app::program_calls::identity::{ProgramOwner, tag_of};
 use crate::app::program_calls::{ProgramFailure, ProgramHosts, ProgramJob, contract, timeout};
 use crate::app::programs::Contract;
-use crate::app::proxy_calls::arguments;
+use crate::app::proxy_calls::arguments::{self, FilledArguments};
 use crate::app::records;
 use crate::bounds::ARGUMENTS_BYTES_MAX;
 use crate::domain::id::{ReactorId, ReactorRequestId};
@@ -34,7 +34,7 @@ pub struct PreparedReaction {
     pub(super) reactor: Reactor,
     pub(super) kind: InvocationKind,
     pub(super) begun: Timestamp,
-    input: Secret<Vec<u8>>,
+    input: FilledArguments,
 }
 
 /// A call that ran.
@@ -81,7 +81,7 @@ impl Reactors<'_> {
         let mut text = SecretBuffer::with_capacity(256);
         text.json(input);
         let input = arguments::fill(self.vault, caller, id, text.finish()).await?;
-        if input.expose().len() > ARGUMENTS_BYTES_MAX {
+        if input.json.expose().len() > ARGUMENTS_BYTES_MAX {
             return Err(Error::invalid(
                 "args",
                 "The arguments are too large with the values in them.",
@@ -105,7 +105,7 @@ impl Reactors<'_> {
             Contract::Bt => "args",
             Contract::Node => "req",
         };
-        let input = Secret::new(prepared.input.expose().clone());
+        let input = Secret::new(prepared.input.json.expose().clone());
         let job = ProgramJob {
             tenant: caller.tenant.id,
             tenant_kind: caller.tenant.kind,
@@ -120,6 +120,13 @@ impl Reactors<'_> {
         };
         let result = self.vault.run_program(job, hosts).await?;
         Ok(Reacted { contract, result })
+    }
+
+    /// Destroys the codes in the arguments of a program that succeeded, if the tenant wants it. The
+    /// program has had its effects, so a failure to write must not change the answer; the codes then
+    /// end with their retention.
+    pub async fn destroy_codes(self, caller: &Caller, prepared: &PreparedReaction) {
+        self.vault.tokens(caller).destroy_used(&prepared.input.codes).await.ok();
     }
 
     /// The maker of the tokens of a result, with the rights that it has now: the application of the

@@ -8,6 +8,7 @@ use crate::app::Reactors;
 use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
+use crate::app::fair_pool::{Counts, Credential};
 use crate::app::reactors::react::{InvocationKind, PreparedReaction};
 use crate::app::records;
 use crate::bounds::{REACTOR_RESULT_RETENTION, REACTOR_RESULTS_MAX};
@@ -16,10 +17,11 @@ use crate::domain::id::{AccessSessionId, ReactorId, ReactorRequestId, TenantId};
 use crate::domain::reactor::{ProgramAnswer, ReactorResult};
 use crate::domain::webhook::EventKind;
 use crate::secret::Secret;
+use crate::store::Snapshot;
 use crate::store::tables::{self, CountKind};
 
-const TOO_MANY: &str = "The tenant has as many results of reactors as it can: they expire a day \
-                        after their calls.";
+const TOO_MANY: &str = "The tenant has as many results of reactors as it can, or its public applications and \
+     sessions have half of them: they expire a day after their calls.";
 
 /// The state of a call whose caller does not wait.
 #[derive(Debug)]
@@ -48,17 +50,14 @@ impl Reactors<'_> {
         let (now, tenant) = (self.vault.now(), caller.tenant.id);
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                // The rows have the answers, so they are not read to be counted.
-                let stored = snapshot.count(&tables::counts(tenant, CountKind::ReactorResults))?;
-                if usize::try_from(stored).is_ok_and(|stored| stored >= REACTOR_RESULTS_MAX) {
-                    return Err(Error::Conflict(TOO_MANY));
-                }
+                check_room(snapshot, caller)?;
                 let pending = ReactorResult {
                     id,
                     tenant,
                     reactor: prepared.reactor.id,
                     requested_by: caller.application.id,
                     session: session_of(caller),
+                    is_public: caller.credential() == Credential::Public,
                     requested_at: now,
                     ends_at: now.plus(prepared.timeout()).plus(GRACE),
                     expires_at: now.plus(REACTOR_RESULT_RETENTION),
@@ -142,6 +141,21 @@ impl Reactors<'_> {
         let found = records::find::<ReactorResult>(&snapshot, &keys, id)?;
         let live = found.map(|(result, _)| result).filter(|it| it.is_live(self.vault.now()));
         Ok(live.and_then(|result| result.answer).map(|answer| answer.body))
+    }
+}
+
+/// The rows have the answers, so they are not read to be counted.
+fn check_room(snapshot: &Snapshot, caller: &Caller) -> Result<(), Error> {
+    let stored = |kind| {
+        let stored = snapshot.count(&tables::counts(caller.tenant.id, kind))?;
+        Ok::<_, Error>(usize::try_from(stored).unwrap_or(0))
+    };
+    let (all, public) =
+        (stored(CountKind::ReactorResults)?, stored(CountKind::PublicReactorResults)?);
+    if (Counts { all, public }).have_room(caller.credential(), REACTOR_RESULTS_MAX) {
+        Ok(())
+    } else {
+        Err(Error::Conflict(TOO_MANY))
     }
 }
 

@@ -16,7 +16,7 @@ use crate::app::reactors::react::{InvocationKind, PreparedReaction, Reacted};
 use crate::app::reactors::results::ResultState;
 use crate::app::tests::sessions::{authorize, public};
 use crate::app::tests::{TestVault, card, everything, new_caller};
-use crate::app::{ApplicationDraft, Caller, Error, Write, configure_programs};
+use crate::app::{ApplicationDraft, Caller, Credential, Error, Write, configure_programs};
 use crate::bounds::{
     REACTOR_RESULT_RETENTION, REACTOR_RESULTS_MAX, REACTOR_TOKENS_MAX, REACTORS_MAX,
 };
@@ -443,6 +443,60 @@ fn a_tenant_has_so_many_results() {
     add(-others);
     accept().unwrap();
     scene.vault.assert_clean();
+}
+
+/// Anybody can have a public key or a session, so they leave half of the results to private keys.
+#[test]
+fn public_keys_and_sessions_have_half_of_the_results() {
+    let scene = Scene::new();
+    let (vault, reactors) = (&scene.vault, scene.vault.app.reactors());
+    let reactor = scene.reactor(|_| ());
+    let accept = |caller: &Caller| {
+        let (body, kind) = (json!({"args": 1}), InvocationKind::Async(reactors.new_request()));
+        let prepared = block_on(reactors.prepare(caller, reactor.id, &body, kind)).unwrap();
+        block_on(reactors.accept(caller, &prepared, &Write::plain())).map(|_| ())
+    };
+    let key = |kind| tables::counts(vault.caller.tenant.id, kind);
+    let add = |kind, by: i64| {
+        let change = Change::new().count(key(kind), by);
+        assert!(matches!(block_on(vault.app.store().commit(change)), Ok(Verdict::Applied)));
+    };
+    let (page, max) = (block_on(public(vault)), i64::try_from(REACTOR_RESULTS_MAX).unwrap());
+    let session = {
+        let access = vault.app.access();
+        let made = block_on(access.create_session(&page)).unwrap();
+        block_on(authorize(vault, &made)).unwrap();
+        access.authenticate(&made.text).unwrap()
+    };
+    for (all, of_public, public_gets, private_gets) in [
+        (0, 0, true, true),
+        (max / 2 - 1, max / 2 - 1, true, true),
+        (max / 2, max / 2, false, true),
+        (max - 2, max / 2, false, true),
+        (max - 2, max / 2 - 1, true, true),
+        (max, 0, false, false),
+    ] {
+        for (caller, gets) in
+            [(&page, public_gets), (&session, public_gets), (&vault.caller, private_gets)]
+        {
+            // Without the results that earlier turns of this loop have stored.
+            let stored = |kind| {
+                i64::try_from(vault.app.snapshot().unwrap().count(&key(kind)).unwrap()).unwrap()
+            };
+            let kinds = [CountKind::ReactorResults, CountKind::PublicReactorResults];
+            let [before, public_before] = kinds.map(stored);
+            add(kinds[0], all - before);
+            add(kinds[1], of_public - public_before);
+            let accepted = accept(caller);
+            let by = i64::from(accepted.is_ok());
+            assert_eq!(accepted.is_ok(), gets, "{all} {of_public}: {accepted:?}");
+            let is_public = i64::from(caller.credential() == Credential::Public);
+            assert_eq!(kinds.map(stored), [all + by, of_public + by * is_public]);
+            add(kinds[0], before - all);
+            add(kinds[1], public_before - of_public);
+        }
+    }
+    vault.assert_clean();
 }
 
 #[test]

@@ -201,6 +201,9 @@ impl<'a> Check<'a> {
         }
         let (opened, id) = (R::open(&keys, tenant, id, &row.1), table.id_of_key(&row.0));
         let Some((record, _)) = self.sound(table, tenant, id, opened)? else { return Ok(None) };
+        if let Some(kind) = record.also_counted() {
+            self.counted(tables::counts(tenant, kind));
+        }
         let (entries, others) = (record.entries(&keys), record.other_entries(&keys));
         let places: Vec<_> =
             entries.iter().map(|it| (it.table, it.key.clone())).chain(others.clone()).collect();

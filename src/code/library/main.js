@@ -15,7 +15,7 @@
   const { isArray } = Array;
   const text = String;
   const Bytes = Uint8Array;
-  const { Error, Map, TypeError, WeakSet } = globalThis;
+  const { Error, Map, TypeError, WeakRef, WeakSet } = globalThis;
   const toBase64 = uncurry(Uint8Array.prototype.toBase64);
   const copyOfBytes = uncurry(Uint8Array.prototype.slice);
   const setBytes = uncurry(Uint8Array.prototype.set);
@@ -23,6 +23,7 @@
   const mapSet = uncurry(Map.prototype.set);
   const setHas = uncurry(WeakSet.prototype.has);
   const setAdd = uncurry(WeakSet.prototype.add);
+  const deref = uncurry(WeakRef.prototype.deref);
   const setDelete = uncurry(WeakSet.prototype.delete);
   const toWellFormed = uncurry(String.prototype.toWellFormed);
   const lastIndexOf = uncurry(String.prototype.lastIndexOf);
@@ -33,6 +34,7 @@
   const endsWith = uncurry(String.prototype.endsWith);
   const isPrototypeOf = uncurry(Object.prototype.isPrototypeOf);
   const ErrorPrototype = Error.prototype;
+  const PROBE_BYTES = 16 << 20;
 
   // Files of the library by the names that programs require.
   const MODULES = {
@@ -505,10 +507,9 @@
     }
 
     function messageOf(error) {
-      // The engine throws null when it has no memory for an error.
-      if (error === null) { return 'out of memory'; }
+      if (error === null && isOutOfMemory()) { return 'out of memory'; }
       try {
-        if (typeof error === 'object') {
+        if (typeof error === 'object' && error !== null) {
           const { message } = error;
           if (typeof message === 'string') { return message; }
           if (isPrototypeOf(ErrorPrototype, error)) { return text(message); }
@@ -518,6 +519,28 @@
       } catch {
         return 'The program threw a value without a message';
       }
+    }
+
+    // The engine throws null when it has no memory for an error, and a program may throw null itself.
+    // The engine looks for circles that nothing refers to when its memory has grown by a half since
+    // it last looked. After a program that came near the limit, PROBE_BYTES more are not enough for
+    // that, so the circle is still there.
+    function isOutOfMemory() {
+      try {
+        const circle = newCircle();
+        const probe = new Bytes(PROBE_BYTES);
+        // The engine looks when it makes an object.
+        newCircle();
+        return deref(circle) !== undefined || probe.length === 0;
+      } catch {
+        return true;
+      }
+    }
+
+    function newCircle() {
+      const circle = { __proto__: null, self: null };
+      circle.self = circle;
+      return new WeakRef(circle);
     }
 
     // JSON of a value; circles are cut where JSON alone would fail.

@@ -1,7 +1,9 @@
 //! Card numbers in texts that are shown and logged, such as the ids of tokens.
 
+use std::collections::VecDeque;
+
 use crate::bounds::{CARD_NUMBER_DIGITS_MAX, CARD_NUMBER_DIGITS_MIN};
-use crate::domain::luhn;
+use crate::domain::luhn::{self, Sums};
 
 /// Shorter runs of digits are not card numbers.
 const RUN_DIGITS_MIN: usize = 12;
@@ -18,21 +20,60 @@ pub fn holds_card_number(text: &str) -> bool {
 
 /// As [`holds_card_number`], in groups of any sizes: a program may split a number as it likes.
 pub fn holds_split_card_number(text: &str) -> bool {
-    let begins_number = |groups: &[&str]| {
-        let mut digits = String::new();
-        groups
-            .iter()
-            .map_while(|group| {
-                digits.push_str(group);
-                let is_long = digits.len() >= RUN_DIGITS_MIN;
-                (digits.len() <= CARD_NUMBER_DIGITS_MAX).then(|| is_long && luhn::passes(&digits))
-            })
-            .any(|is_number| is_number)
-    };
-    let is_split = |groups: Vec<&str>| {
-        (0..groups.len()).any(|from| groups.get(from..).is_some_and(begins_number))
-    };
-    holds_card_number(text) || parts(text).any(is_split)
+    has_foreign_digits(text) || SplitSearch::default().finds(text)
+}
+
+/// A search in one pass. Its time grows with the text alone, however the digits are grouped.
+#[derive(Debug, Default)]
+struct SplitSearch {
+    /// Of the digits since the last letter.
+    sums: Sums,
+    /// The places of these digits at which a group begins, if a number can begin there.
+    starts: VecDeque<usize>,
+    /// The checks of digits so far.
+    checks: usize,
+}
+
+impl SplitSearch {
+    fn finds(&mut self, text: &str) -> bool {
+        let mut is_in_group = false;
+        for letter in text.chars() {
+            if let Some(digit) = letter.to_digit(10) {
+                if !is_in_group {
+                    self.starts.push_back(self.sums.len());
+                }
+                is_in_group = true;
+                self.sums.push(digit);
+                continue;
+            }
+            if is_in_group && self.group_ends_number() {
+                return true;
+            }
+            is_in_group = false;
+            if letter.is_alphanumeric() {
+                self.sums.clear();
+                self.starts.clear();
+            }
+        }
+        is_in_group && self.group_ends_number()
+    }
+
+    /// True if the group that ends here is the last one of a number, or a number by itself, which
+    /// may be longer.
+    fn group_ends_number(&mut self) -> bool {
+        let (end, sums) = (self.sums.len(), &self.sums);
+        let digits = |start: &usize| end.saturating_sub(*start);
+        while self.starts.len() > 1
+            && self.starts.front().is_some_and(|start| digits(start) > CARD_NUMBER_DIGITS_MAX)
+        {
+            self.starts.pop_front();
+        }
+        let mut long = self.starts.iter().take_while(|start| digits(start) >= RUN_DIGITS_MIN);
+        long.any(|start| {
+            self.checks = self.checks.saturating_add(1);
+            sums.passes(*start, end)
+        })
+    }
 }
 
 /// True if the text has as many digits as a card number, anywhere in it.
@@ -94,7 +135,60 @@ fn grouped(groups: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// The rule of [`holds_split_card_number`], word by word.
+    fn naive(text: &str) -> bool {
+        let begins_number = |groups: &[&str]| {
+            let mut digits = String::new();
+            groups
+                .iter()
+                .map_while(|group| {
+                    digits.push_str(group);
+                    let is_long = digits.len() >= RUN_DIGITS_MIN;
+                    (digits.len() <= CARD_NUMBER_DIGITS_MAX)
+                        .then(|| is_long && luhn::passes(&digits))
+                })
+                .any(|is_number| is_number)
+        };
+        let is_split = |groups: Vec<&str>| {
+            (0..groups.len()).any(|from| groups.get(from..).is_some_and(begins_number))
+        };
+        holds_card_number(text) || parts(text).any(is_split)
+    }
+
+    proptest! {
+        #[test]
+        fn the_search_for_split_numbers_agrees_with_the_naive_one(
+            text in "([0-9]{1,6}[ .-]{0,2}|[0-9]{10,22}|[a\u{e9}\u{664}]?){0,12}",
+        ) {
+            prop_assert_eq!(holds_split_card_number(&text), naive(&text), "{}", text);
+        }
+    }
+
+    /// The running sums make a check as short as the addition of a digit.
+    #[test]
+    fn a_search_checks_no_digit_more_often_than_a_number_has_lengths() {
+        const LENGTHS: usize = CARD_NUMBER_DIGITS_MAX - RUN_DIGITS_MIN + 1;
+        const DIGITS: usize = 4_096;
+        for (separator, at_least) in [
+            (" ", LENGTHS * (DIGITS - CARD_NUMBER_DIGITS_MAX)),
+            ("\n", LENGTHS * (DIGITS - CARD_NUMBER_DIGITS_MAX)),
+            ("--", LENGTHS * (DIGITS - CARD_NUMBER_DIGITS_MAX)),
+            ("", 1),
+            (" a", 0),
+        ] {
+            // Twelve to nineteen of these digits in a row have no correct check digit.
+            let digits = (0..DIGITS).map(|place| if place % 12 == 0 { "1" } else { "0" });
+            let text: String = digits.flat_map(|digit| [digit, separator]).collect();
+            let mut search = SplitSearch::default();
+            assert!(!search.finds(&text), "{separator:?}");
+            let checks = search.checks;
+            assert!((at_least..=LENGTHS * DIGITS).contains(&checks), "{separator:?}: {checks}");
+        }
+    }
 
     #[test]
     fn digits_in_a_row_with_a_check_digit_are_found_and_others_are_not() {

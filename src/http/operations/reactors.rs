@@ -110,7 +110,7 @@ async fn begin(exchange: &Exchange<'_>, id: ReactorId, callback: Option<HttpsUrl
         return Err(Error::Forbidden(NOT_FROM_PROGRAMS).into());
     }
     let (caller, reactors) = (exchange.caller, exchange.app.reactors());
-    let place = exchange.http.programs.pending.take(caller.tenant.id).ok_or(Error::Busy)?;
+    let place = exchange.http.programs.pending.take(caller.party()).ok_or(Error::Busy)?;
     let kind = InvocationKind::Async(reactors.new_request());
     let hosts = hosts(exchange)?;
     let http = exchange.http.programs.http()?;
@@ -211,9 +211,9 @@ fn lines(exchange: &Exchange<'_>, owner: Uuid, request: (Option<LineQuery>, usiz
         }
         None => (Vec::new(), false),
     };
-    let next = page.last().filter(|_| has_more).map(|line| line.number.to_be_bytes());
+    let next = page.last().filter(|_| has_more).map(|line| line.id.as_bytes().as_slice());
     let items: Vec<_> = page.iter().map(|line| line_page::render(line)).collect();
-    Reply::ok(cursor::render_page(size, next.as_ref().map(<[u8; 8]>::as_slice), &items))
+    Reply::ok(cursor::render_page(size, next, &items))
 }
 
 pub(in crate::http) fn formulas() -> Answer {

@@ -28,14 +28,12 @@ struct Kept {
     /// Of each tenant, oldest first.
     tenants: BTreeMap<TenantId, VecDeque<Arc<KeptLine>>>,
     all: usize,
-    /// The number of the next line.
-    next: u64,
 }
 
 #[derive(Debug)]
 pub(in crate::http) struct KeptLine {
-    /// Rises with every line of the process.
-    pub(in crate::http) number: u64,
+    /// Random: a number would count the lines of other tenants.
+    pub(in crate::http) id: Uuid,
     /// The reactor or the proxy.
     pub(in crate::http) owner: Uuid,
     pub(in crate::http) at: Timestamp,
@@ -50,38 +48,27 @@ pub(in crate::http) struct LineQuery {
     pub(in crate::http) level: Option<LineLevel>,
     pub(in crate::http) trace: Option<String>,
     pub(in crate::http) words: Option<String>,
-    /// Only lines before this number.
-    pub(in crate::http) before: Option<u64>,
+    /// Only lines before this one.
+    pub(in crate::http) before: Option<Uuid>,
 }
 
 impl LineQuery {
     fn fits(&self, line: &KeptLine) -> bool {
-        self.before.is_none_or(|before| line.number < before)
-            && self.level.is_none_or(|level| line.level == level)
+        self.level.is_none_or(|level| line.level == level)
             && self.trace.as_ref().is_none_or(|trace| line.trace == *trace)
             && self.words.as_ref().is_none_or(|words| line.text.expose().contains(words.as_str()))
     }
 }
 
 impl ProgramLines {
-    pub(in crate::http) fn add(
-        &self,
-        tenant: TenantId,
-        owner: Uuid,
-        level: LineLevel,
-        mut text: Secret<String>,
-        (at, trace): (Timestamp, &str),
-    ) {
-        if holds_split_card_number(text.expose()) {
-            text = Secret::new(String::from(HIDDEN));
+    pub(in crate::http) fn add(&self, tenant: TenantId, mut line: KeptLine) {
+        if holds_split_card_number(line.text.expose()) {
+            line.text = Secret::new(String::from(HIDDEN));
         }
-        let end = text.expose().floor_char_boundary(PROGRAM_LINE_BYTES_MAX);
-        text.expose_mut().truncate(end);
+        let end = line.text.expose().floor_char_boundary(PROGRAM_LINE_BYTES_MAX);
+        line.text.expose_mut().truncate(end);
         let mut kept = self.0.lock();
-        let number = kept.next;
-        kept.next = number.saturating_add(1);
-        kept.drop_old(at);
-        let line = KeptLine { number, owner, at, level, text, trace: String::from(trace) };
+        kept.drop_old(line.at);
         kept.tenants.entry(tenant).or_default().push_back(Arc::new(line));
         kept.all = kept.all.saturating_add(1);
         if kept.tenants.get(&tenant).is_some_and(|own| own.len() > PROGRAM_LINES_MAX) {
@@ -95,7 +82,8 @@ impl ProgramLines {
         }
     }
 
-    /// Newest first, and true if there are more.
+    /// Newest first, and true if there are more. Lines are dropped in their order, so there is
+    /// nothing before a line that is gone.
     pub(in crate::http) fn page(
         &self,
         tenant: TenantId,
@@ -105,7 +93,11 @@ impl ProgramLines {
     ) -> (Vec<Arc<KeptLine>>, bool) {
         let kept = self.0.lock();
         let own = kept.tenants.get(&tenant).into_iter().flatten().rev();
-        let mut found = own.filter(|line| line.owner == owner && query.fits(line)).map(Arc::clone);
+        let mut own = own.filter(|line| line.owner == owner);
+        if let Some(before) = query.before {
+            own.by_ref().find(|line| line.id == before);
+        }
+        let mut found = own.filter(|line| query.fits(line)).map(Arc::clone);
         let page = found.by_ref().take(size).collect();
         let has_more = found.next().is_some();
         (page, has_more)
@@ -155,16 +147,20 @@ impl From<Level> for LineLevel {
 mod tests {
     use super::*;
 
-    const TRACE: &str = "t-1";
-
     fn tenant(number: u128) -> TenantId {
         TenantId::new(Uuid::from_u128(number))
     }
 
     fn add(lines: &ProgramLines, of: u128, owner: u128, text: &str, second: i64) {
-        let at = Timestamp::from_seconds(second);
-        let text = Secret::new(String::from(text));
-        lines.add(tenant(of), Uuid::from_u128(owner), LineLevel::Info, text, (at, TRACE));
+        let line = KeptLine {
+            id: Uuid::from_u128(u128::try_from(second).unwrap()),
+            owner: Uuid::from_u128(owner),
+            at: Timestamp::from_seconds(second),
+            level: LineLevel::Info,
+            text: Secret::new(String::from(text)),
+            trace: String::from("t-1"),
+        };
+        lines.add(tenant(of), line);
     }
 
     fn texts(lines: &ProgramLines, of: u128, owner: u128, query: &LineQuery) -> Vec<String> {
@@ -187,8 +183,9 @@ mod tests {
         assert_eq!(texts(&lines, 1, 1, &warnings), [""; 0]);
         let (page, has_more) = lines.page(tenant(1), Uuid::from_u128(1), &all, 1);
         assert!(has_more);
-        let before = LineQuery { before: Some(page[0].number), ..LineQuery::default() };
-        assert_eq!(texts(&lines, 1, 1, &before), ["one"]);
+        let before = |id| LineQuery { before: Some(id), ..LineQuery::default() };
+        assert_eq!(texts(&lines, 1, 1, &before(page[0].id)), ["one"]);
+        assert_eq!(texts(&lines, 1, 1, &before(Uuid::nil())), [""; 0], "a line that is gone");
     }
 
     #[test]

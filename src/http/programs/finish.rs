@@ -66,7 +66,7 @@ impl Finished {
 }
 
 /// Makes the tokens of the result, with the rights of the reactor's application, else of the
-/// caller.
+/// caller. A success of the program ends the codes that it used, whatever becomes of its tokens.
 pub(in crate::http) async fn finish(
     app: &Vault,
     caller: &Caller,
@@ -79,6 +79,12 @@ pub(in crate::http) async fn finish(
         (Ok(result), Contract::Node) => answer::node_answer(&result).map(Err),
         (Err(failure), _) => Err(failure),
     };
+    let is_success = used
+        .as_ref()
+        .is_ok_and(|used| used.as_ref().err().is_none_or(|own| (200..300).contains(&own.status)));
+    if is_success {
+        app.reactors().destroy_codes(caller, prepared).await;
+    }
     let value = match used {
         Ok(Ok(value)) => value,
         Ok(Err(own)) => return Ok(Finished::Own(own, None)),

@@ -19,11 +19,13 @@ use crate::bounds::{
     PROGRAM_RESPONSE_BYTES_MAX, PROXY_TIMEOUT,
 };
 use crate::domain::connection_headers::{is_of_connection, listed};
+use crate::domain::hops::HOPS;
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::TenantId;
 use crate::domain::program::LineLevel;
 use crate::http::Http;
 use crate::http::origin::API_KEY;
+use crate::http::program_state::lines::KeptLine;
 use crate::http::programs::ProgramMark;
 use crate::secret::{Secret, SecretBody};
 
@@ -52,6 +54,9 @@ pub(super) struct Host {
     /// Of the client that called the program. The limits of addresses count it.
     pub(super) address: IpAddr,
     pub(super) trace: String,
+    /// On every request, so that a request that comes back to this vault is counted. A plain proxy
+    /// passes them on.
+    pub(super) marks: String,
     pub(super) mark: ProgramMark,
     /// The reactor or the proxy.
     pub(super) owner: Uuid,
@@ -92,8 +97,16 @@ impl ProgramHost for Host {
     fn line(&self, level: Level, text: Secret<String>) {
         let level = LineLevel::from(level);
         if self.lines.is_some_and(|least| level >= least) {
-            let (at, trace) = (self.http.app.now(), self.trace.as_str());
-            self.http.programs.lines.add(self.tenant, self.owner, level, text, (at, trace));
+            let app = &self.http.app;
+            let line = KeptLine {
+                id: uuid::Builder::from_random_bytes(app.random().bytes()).into_uuid(),
+                owner: self.owner,
+                at: app.now(),
+                level,
+                text,
+                trace: self.trace.clone(),
+            };
+            self.http.programs.lines.add(self.tenant, line);
         }
     }
 }
@@ -143,6 +156,7 @@ impl Host {
             parts.headers.append(HeaderName::from_bytes(name.as_bytes()).ok()?, value);
         }
         parts.headers.insert(TRACE, HeaderValue::try_from(self.trace.as_str()).ok()?);
+        parts.headers.append(HOPS, HeaderValue::try_from(self.marks.as_str()).ok()?);
         Some(parts)
     }
 
@@ -196,6 +210,7 @@ impl Host {
             }
             passed.push((name, value));
         }
+        passed.push((String::from(HOPS), Secret::new(self.marks.clone().into_bytes())));
         Ok(passed)
     }
 }

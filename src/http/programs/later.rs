@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use tokio::time::{Instant, sleep};
 
-use crate::app::{Caller, Credential, Error, OutboundFailure, OutboundRequest, PreparedReaction};
+use crate::app::{Caller, Error, OutboundFailure, OutboundRequest, Party, PreparedReaction};
 use crate::bounds::{
     CALLBACK_ANSWER_BYTES_MAX, CALLBACK_PAUSES, CALLBACK_TIMEOUT, REACTOR_PENDING_PAUSE,
     REACTOR_RESULT_BYTES_MAX,
 };
+use crate::domain::hops::HOPS;
 use crate::domain::https_url::HttpsUrl;
-use crate::domain::id::{ReactorRequestId, TenantId};
+use crate::domain::id::ReactorRequestId;
 use crate::domain::reactor::ProgramAnswer;
 use crate::http::Http;
 use crate::http::program_state::PendingPlace;
@@ -35,8 +36,9 @@ impl LaterCall {
         // If this fails, the row says after its deadline that the answer was lost.
         let settled = http.app.reactors().settle(&caller, &prepared, answer, error).await;
         if let (Some(url), Some(request), Ok(())) = (callback, prepared.request(), settled) {
-            let (tenant, credential) = (caller.tenant.id, caller.credential());
-            let callback = Callback { tenant, credential, request, url };
+            // A callback may run a program, too.
+            let Ok(marks) = hosts.marks() else { return };
+            let callback = Callback { party: caller.party(), request, url, marks };
             // The pauses take hours. The keys of the tenant, the arguments and the place are not
             // held meanwhile.
             drop((caller, prepared, hosts, place));
@@ -75,10 +77,10 @@ impl LaterCall {
 
 /// An answer that is on its way to its receiver. The answer itself is in its row alone.
 struct Callback {
-    tenant: TenantId,
-    credential: Credential,
+    party: Party,
     request: ReactorRequestId,
     url: HttpsUrl,
+    marks: String,
 }
 
 impl Callback {
@@ -88,7 +90,7 @@ impl Callback {
         if self.attempt(http).await == Attempt::Last {
             return;
         }
-        let Some(_place) = http.programs.callbacks.take(self.tenant) else { return };
+        let Some(_place) = http.programs.callbacks.take(self.party) else { return };
         for pause in CALLBACK_PAUSES {
             sleep(pause).await;
             if self.attempt(http).await == Attempt::Last {
@@ -99,16 +101,18 @@ impl Callback {
 
     async fn attempt(&self, http: &Http) -> Attempt {
         // Without its row, which expires or is deleted with the tenant, there is nothing to send.
-        let Ok(Some(mut body)) = http.app.reactors().stored_body(self.tenant, self.request) else {
+        let Ok(Some(mut body)) = http.app.reactors().stored_body(self.party.tenant, self.request)
+        else {
             return Attempt::Last;
         };
         let json = Secret::new(b"application/json".to_vec());
+        let marks = Secret::new(self.marks.clone().into_bytes());
         let request = OutboundRequest {
-            tenant: self.tenant,
-            credential: self.credential,
+            tenant: self.party.tenant,
+            credential: self.party.credential,
             method: String::from("POST"),
             url: self.url.clone(),
-            headers: vec![(String::from("content-type"), json)],
+            headers: vec![(String::from("content-type"), json), (String::from(HOPS), marks)],
             body: Secret::new(std::mem::take(body.expose_mut()).into_bytes()),
             timeout: CALLBACK_TIMEOUT,
             response_bytes_max: CALLBACK_ANSWER_BYTES_MAX,

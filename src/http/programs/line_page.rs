@@ -1,5 +1,7 @@
 //! A page of the lines of programs, as it is asked for and shown.
 
+use uuid::Uuid;
+
 use crate::domain::mistakes::Mistakes;
 use crate::domain::program::LineLevel;
 use crate::http::program_state::lines::{KeptLine, LineQuery};
@@ -20,7 +22,7 @@ pub(in crate::http) fn parse(query: &Query) -> Result<(Option<LineQuery>, usize)
         mistakes.add("level", LEVEL);
     }
     let start = cursor::parse(query.first("start"), &mut mistakes);
-    let before = start.map(|bytes| bytes.try_into().ok().map(u64::from_be_bytes));
+    let before = start.map(|bytes| bytes.try_into().ok().map(Uuid::from_bytes));
     if before == Some(None) {
         mistakes.add("start", START);
     }
@@ -39,7 +41,7 @@ pub(in crate::http) fn parse(query: &Query) -> Result<(Option<LineQuery>, usize)
 
 pub(in crate::http) fn render(line: &KeptLine) -> Json {
     let mut object = Object::new();
-    object.display("id", line.number);
+    object.display("id", line.id);
     object.text("source", "application");
     object.text("record_type", "log");
     object.time("occurred_at", line.at);

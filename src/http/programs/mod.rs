@@ -11,11 +11,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use hyper::header::HeaderValue;
 use hyper::http::request::Parts;
 
 use crate::app::programs::ProgramHost;
 use crate::app::{Credential, Error, HostedCall, ProgramHosts, ProgramIdentity};
 use crate::bounds::{PROGRAM_DEPTH_MAX, PROGRAM_FETCHES_MAX};
+use crate::domain::hops::HOPS;
 use crate::http::Http;
 use crate::http::programs::host::Host;
 
@@ -47,8 +49,10 @@ impl Fetches {
 #[derive(Debug, Clone)]
 pub(in crate::http) struct Hosts {
     http: Arc<Http>,
-    /// Set if a program sent the request.
+    /// Set if a program sent the request without leaving the process.
     parent: Option<ProgramMark>,
+    /// The number of programs that wait for the answer to the request.
+    waiting: usize,
     address: IpAddr,
     trace: String,
     credential: Credential,
@@ -65,13 +69,33 @@ impl Http {
     ) -> Result<Hosts, Error> {
         let http = self.programs.http()?;
         let parent = parts.extensions.get::<ProgramMark>().cloned();
-        Ok(Hosts { http, parent, address, trace: String::from(trace), credential })
+        let waiting = match &parent {
+            Some(parent) => parent.depth,
+            None if parts.headers.contains_key(HOPS) => {
+                let marks = parts.headers.get_all(HOPS).iter().map(HeaderValue::as_bytes);
+                self.app.hop_name()?.count(marks)
+            }
+            None => 0,
+        };
+        Ok(Hosts { http, parent, waiting, address, trace: String::from(trace), credential })
+    }
+}
+
+impl Hosts {
+    /// The depth of a program that the request runs.
+    const fn depth(&self) -> usize {
+        self.waiting.saturating_add(1)
+    }
+
+    /// The marks on the requests of such a program.
+    fn marks(&self) -> Result<String, Error> {
+        Ok(self.http.app.hop_name()?.marks(self.depth()))
     }
 }
 
 impl ProgramHosts for Hosts {
     fn host(&self, call: HostedCall) -> Result<Arc<dyn ProgramHost>, Error> {
-        let depth = self.parent.as_ref().map_or(0, |parent| parent.depth).saturating_add(1);
+        let depth = self.depth();
         if depth > PROGRAM_DEPTH_MAX {
             return Err(Error::Forbidden(TOO_DEEP));
         }
@@ -84,6 +108,7 @@ impl ProgramHosts for Hosts {
             credential: self.credential,
             address: self.address,
             trace: self.trace.clone(),
+            marks: self.marks()?,
             mark,
             owner: call.owner,
             lines: call.lines,

@@ -16,7 +16,7 @@ record! { encode_reactor, decode_reactor(tenant: TenantId, id: ReactorId): React
 } }
 
 record! { encode_reactor_result, decode_reactor_result(tenant: TenantId, id: ReactorRequestId): ReactorResult {
-    reactor, requested_by, session?, requested_at, ends_at, expires_at, answer?,
+    reactor, requested_by, session?, is_public?, requested_at, ends_at, expires_at, answer?,
 } }
 
 members! {

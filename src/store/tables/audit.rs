@@ -17,6 +17,8 @@ words! {
         /// The byte after the tenant in the key of the number.
         code -> u8 [from_code]
     {
+        /// Those of [`CountKind::ReactorResults`] whose callers have no secret key.
+        PublicReactorResults = "results of reactors for public keys and sessions", 6;
         /// Calls of reactors whose caller does not wait, with an answer or without one.
         ReactorResults = "results of reactors", 5;
         /// Sessions of public applications.
@@ -39,7 +41,7 @@ words! {
         Deleted = "deleted", 1;
         /// At the end of its retention.
         Expired = "expired", 2;
-        /// After a call through a proxy that used it.
+        /// After a call through a proxy or of a reactor that used it.
         Used = "used", 3;
         /// With its token or token intent.
         WithToken = "with the token", 4;

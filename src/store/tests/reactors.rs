@@ -50,6 +50,7 @@ fn tell_result(result: &ReactorResult) -> Value {
         "reactor": result.reactor.to_string(),
         "requested_by": result.requested_by.to_string(),
         "session": result.session.map(|id| id.to_string()),
+        "is_public": result.is_public,
         "times": times,
         "answer": result.answer.as_ref().map(answer),
     })

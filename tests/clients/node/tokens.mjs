@@ -1,7 +1,6 @@
 // Tokens of every type: stored, read, changed and deleted; their ids and their expiry.
 
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 
 import {
   BasisTheory,
@@ -137,7 +136,7 @@ check("a merge patch changes what it names and null takes away", async () => {
 });
 
 check("a predefined id with odd characters is read, changed and deleted", async () => {
-  const tail = randomUUID();
+  const tail = fresh();
   for (const odd of ["@", ":", ";", ",", "$", "!", " ", "~", "'", "(*)", "\u00e9", '"']) {
     const id = `a${odd}b-${tail}`;
     assert.equal((await tokens.create({ id, type: "token", data: { n: 1 } })).id, id);

@@ -23,7 +23,7 @@ const REACTOR: &str = r#"{"id":"01a1dd3d-8b71-4e21-9c4d-5e6f7a8b9c0d",
 const REACT: &str = r#"{"args":{"card":{"number":"4242424242424242"}}}"#;
 const RESULT: &str = r#"{"raw":{"last4":"4242"}}"#;
 
-const LINE: &str = r#"{"id":"7","source":"application","record_type":"log",
+const LINE: &str = r#"{"id":"5b0e3c1d-7f42-4a86-9c1e-d2f4a6b80c13","source":"application","record_type":"log",
     "occurred_at":"2026-01-31T09:30:00.1234560+00:00","level":"info","message":"charged",
     "trace_id":"0af7651916cd43dd8448eb211c80319c"}"#;
 

@@ -120,7 +120,7 @@ fn settings() -> Schema {
             "destroy_cvc_after_use",
             flag().about(
                 "Destroys a card verification code after the first successful call through a \
-                 proxy that used it.",
+                 proxy, or of a reactor, that used it.",
             ),
         )
         .takes("token_deduplication_behavior", Schema::word(["read_existing", "update_existing"]))

@@ -1,7 +1,5 @@
 """Ids that the caller chooses."""
 
-import uuid
-
 from basis_theory.errors import ConflictError
 
 from clients import private
@@ -12,7 +10,7 @@ ONCE = {"max_retries": 0}
 
 @check
 def a_predefined_id_with_odd_characters_is_read_changed_and_deleted():
-    tail = uuid.uuid4().hex
+    tail = fresh()
     for odd in ["a@b", "a:b", "a;b", "a,b", "a$b", "a!b", "a b", "a.b", "a~b", "a'b", "(a)*b",
                 "\u00e9t\u00e9", "a\"b", "a`b", "UPPER lower"]:
         wanted = f"{odd}-{tail}"

@@ -1,0 +1,2 @@
+//: outcome {"kind":"threw","message":"null"}
+module.exports = async () => { throw null; };

@@ -1,0 +1,2 @@
+//: outcome {"kind":"threw","message":"undefined"}
+module.exports = () => { throw undefined; };
