@@ -332,8 +332,14 @@ fn niceness_of(worker: u32) -> Option<i32> {
 #[test]
 fn a_worker_has_one_descriptor_no_rights_and_walls_around_it() {
     on_runtime(async {
-        let programs = ProgramsOnWorkers::start(CodePlan { memory_mib: 71, ..plan() }).await;
+        let plan = CodePlan { memory_mib: 71, workers_warm: 0, ..plan() };
+        let programs = ProgramsOnWorkers::start(plan).await;
         assert_eq!(programs.obstacle(), None);
+        wait_until("the end of the first worker", || workers_with_memory(71).is_empty());
+        let code = "module.exports = () => new Promise((end) => setTimeout(end, 60000))";
+        let mut running = programs.run(call(code, "{}", LONG), Arc::new(Host::default()));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(running.as_mut().poll(&mut context).is_pending());
         wait_until("a worker behind its walls", || {
             workers_with_memory(71).first().is_some_and(|it| status_of(*it).contains("Seccomp:\t2"))
         });
