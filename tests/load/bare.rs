@@ -53,7 +53,7 @@ pub(crate) struct BareReady {
 
 impl BareReady {
     pub(crate) fn target(&self, process: &Process, key: &str) -> Outcome<Target> {
-        let keys = Keys { private: key.to_owned() };
+        let keys = Keys { private: key.to_owned(), management: String::new() };
         Target::new(Ready { url: self.url.clone(), ca: self.ca.clone(), keys }, process.pid())
     }
 }

@@ -33,6 +33,9 @@ pub(crate) struct Ready {
 #[derive(Clone, Deserialize)]
 pub(crate) struct Keys {
     pub(crate) private: String,
+    /// Bare servers have none.
+    #[serde(default)]
+    pub(crate) management: String,
 }
 
 /// The server that requests go to, and the process whose time is measured.
@@ -40,6 +43,7 @@ pub(crate) struct Keys {
 pub(crate) struct Target {
     pub(crate) pid: u32,
     pub(crate) key: String,
+    pub(crate) management: String,
     host: String,
     address: SocketAddr,
     tls: TlsConnector,
@@ -50,7 +54,8 @@ impl Target {
         let host = ready.url.strip_prefix("https://").ok_or("the ready line's url is not https")?;
         let address = host.parse()?;
         let tls = connector(&ready.ca)?;
-        Ok(Self { pid, key: ready.keys.private, host: host.to_owned(), address, tls })
+        let Keys { private: key, management } = ready.keys;
+        Ok(Self { pid, key, management, host: host.to_owned(), address, tls })
     }
 
     /// The same server, for another caller.

@@ -54,7 +54,7 @@ impl Verdict {
 }
 
 /// "Filled" is the vault with the preloaded cards, "empty" the one with the thousand that gets and lists need.
-const FIGURES: [Figure; 35] = [
+const FIGURES: [Figure; 39] = [
     at_least("get against bare, empty", "x", (0.50, 0.60), |r| ratio(r, "get")),
     at_most("get: processor time against bare, empty", "x", (2.4, 1.8), |r| cpu(r, "get")),
     at_most("get: instructions", "k", (75.0, 55.0), |r| Some(r.counts("get")?.instructions? / 1e3)),
@@ -125,6 +125,12 @@ const FIGURES: [Figure; 35] = [
         r.proxy_cpu
     }),
     at_least("gets beside 1,000 silent destinations", "x", (0.9, 1.0), |r| r.gets_beside_silence),
+    at_most("processor time of a call of a program", "ms", (3.0, 2.0), |r| r.program_cpu_ms),
+    at_most("one connection: call of a program, p50", "ms", (5.0, 2.0), |r| r.program_p50_ms),
+    at_least("calls of a program", "/s", (200.0, 1_000.0), |r| r.programs_per_s),
+    at_least("gets beside 64 programs that do not end", "x", (0.9, 1.0), |r| {
+        r.gets_beside_programs
+    }),
     at_least("PostgreSQL, get against a bare SELECT", "x", (0.5, 0.8), |r| ratio(r, "get-pg-1")),
     at_least("PostgreSQL, create against a bare INSERT", "x", (0.5, 0.8), |r| {
         ratio(r, "create-pg-1")

@@ -37,6 +37,7 @@ mod overwrite;
 mod plan;
 mod postgres;
 mod proc;
+mod programs;
 mod proxy;
 mod recovery;
 mod relay;
@@ -73,6 +74,7 @@ struct Arguments {
     /// parts to run, with commas (default all): get, list and create of cards; plain (get and create of short texts);
     /// mix (nine gets and a create in ten); merge (tail of creates during merges); bulk (backup and restore); start (clean,
     /// and after kill -9); archive (its lag); rotate (keys); proxy (calls through it, and reads beside silent destinations);
+    /// programs (calls of a reactor, and reads beside programs that do not end);
     /// counts (instructions, allocations and system calls of a get and a create; needs valgrind and strace);
     /// postgres (get and create of cards with the embedded engine, and with one and two processes on a temporary server);
     /// hosts (creates of sixteen tenants with one, two and four processes on it, with and without a delay of COMMIT)

@@ -10,6 +10,7 @@ use crate::merge;
 use crate::overwrite::Overwrite;
 use crate::postgres;
 use crate::proc::{self, Scratch};
+use crate::programs;
 use crate::proxy;
 use crate::recovery;
 use crate::report::{self, Results};
@@ -31,6 +32,7 @@ pub(crate) enum Part {
     Plain,
     Hosts,
     Postgres,
+    Programs,
     Proxy,
     Rotate,
     Start,
@@ -39,12 +41,12 @@ pub(crate) enum Part {
 impl Part {
     /// Parts that need neither the empty vault nor the filled one.
     fn has_own_vault(self) -> bool {
-        matches!(self, Self::Counts | Self::Hosts | Self::Postgres | Self::Proxy)
+        matches!(self, Self::Counts | Self::Hosts | Self::Postgres | Self::Programs | Self::Proxy)
     }
 }
 
 /// In the order of the run.
-pub(crate) const PARTS: [(&str, Part); 14] = [
+pub(crate) const PARTS: [(&str, Part); 15] = [
     ("get", Part::Get),
     ("list", Part::List),
     ("create", Part::Create),
@@ -57,6 +59,7 @@ pub(crate) const PARTS: [(&str, Part); 14] = [
     ("rotate", Part::Rotate),
     ("counts", Part::Counts),
     ("proxy", Part::Proxy),
+    ("programs", Part::Programs),
     ("postgres", Part::Postgres),
     ("hosts", Part::Hosts),
 ];
@@ -97,6 +100,9 @@ pub(crate) fn run(plan: &Plan, scratch: &Scratch) -> Outcome<Results> {
     }
     if plan.has(Part::Proxy) {
         proxy::measure(plan, &yardsticks, scratch, &mut results)?;
+    }
+    if plan.has(Part::Programs) {
+        programs::measure(plan, scratch, &mut results)?;
     }
     if plan.has(Part::Postgres) {
         postgres::measure(plan, &yardsticks, scratch, &mut results)?;

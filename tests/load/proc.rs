@@ -277,15 +277,37 @@ impl Drop for Scratch {
     }
 }
 
-/// User and system time of a process so far, all threads, in seconds; `None` when it is gone.
+/// The processor time of a process and of all processes that it has started, which the vault does to run
+/// programs.
 pub(crate) fn cpu_s(pid: u32) -> Option<f64> {
+    let entries = fs::read_dir("/proc").ok()?.flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    // A process may end meanwhile; its parent then has its time.
+    let all: Vec<(u32, Times)> = ids.filter_map(|id| Some((id, times(id)?))).collect();
+    let mut family = vec![pid];
+    let mut next = 0;
+    while let Some(parent) = family.get(next).copied() {
+        family.extend(all.iter().filter(|(_, it)| it.parent == parent).map(|(id, _)| *id));
+        next += 1;
+    }
+    times(pid)?;
+    let ticks: u64 = all.iter().filter(|(id, _)| family.contains(id)).map(|(_, it)| it.ticks).sum();
+    Some(ticks as f64 / TICKS_PER_S)
+}
+
+struct Times {
+    parent: u32,
+    /// Of the process and of its children that have ended.
+    ticks: u64,
+}
+
+fn times(pid: u32) -> Option<Times> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The second field is the program's name in parentheses and may hold anything, so fields are counted from its end.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_ascii_whitespace().skip(11);
-    let user: u64 = fields.next()?.parse().ok()?;
-    let system: u64 = fields.next()?.parse().ok()?;
-    Some((user + system) as f64 / TICKS_PER_S)
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let ticks =
+        fields.get(11..15)?.iter().map(|field| field.parse::<u64>().ok()).sum::<Option<_>>()?;
+    Some(Times { parent: fields.get(1)?.parse().ok()?, ticks })
 }
 
 pub(crate) fn resident_bytes(pid: u32) -> Option<u64> {

@@ -113,6 +113,11 @@ pub(crate) struct Results {
     pub(crate) proxy_cpu: Option<f64>,
     /// Gets beside calls to silent destinations against gets alone.
     pub(crate) gets_beside_silence: Option<f64>,
+    /// With its worker.
+    pub(crate) program_cpu_ms: Option<f64>,
+    pub(crate) program_p50_ms: Option<f64>,
+    pub(crate) programs_per_s: Option<f64>,
+    pub(crate) gets_beside_programs: Option<f64>,
     /// The preload made the cards of the load, with code and metadata.
     pub(crate) preload_is_whole: Option<bool>,
     pub(crate) preload_tokens_per_s: Option<f64>,

@@ -36,6 +36,8 @@ pub(crate) enum Load {
     Mix,
     /// A call through the proxy to this URL, with a card in its body.
     Proxy(String),
+    /// The same body to this path each time.
+    Post(String, String),
     /// One page of a list; the text is the cursor, empty for the first page.
     Page(String),
 }
@@ -65,7 +67,8 @@ pub(crate) struct Requests {
     work: Work,
     /// Host and key lines, which every request carries.
     common: String,
-    page: Vec<u8>,
+    /// The request of a load that repeats one.
+    fixed: Vec<u8>,
     own: Vec<Created>,
     made: usize,
     serial: u64,
@@ -75,13 +78,17 @@ pub(crate) struct Requests {
 impl Requests {
     pub(crate) fn new(work: Work, host: &str, key: &str) -> Self {
         let common = format!("host: {host}\r\nbt-api-key: {key}\r\n");
-        let page = match &work.load {
+        let fixed = match &work.load {
             Load::Page(cursor) => page_request(cursor, &common),
+            Load::Post(path, body) => {
+                format!("POST {path} HTTP/1.1\r\n{common}{}{body}", BodyLines(body.len()))
+                    .into_bytes()
+            }
             Load::Create | Load::Get | Load::Mix | Load::Proxy(_) => Vec::new(),
         };
         // An odd start: xorshift never leaves zero.
         let random = RandomState::new().build_hasher().finish() | 1;
-        Self { work, common, page, own: Vec::new(), made: 0, serial: 0, random }
+        Self { work, common, fixed, own: Vec::new(), made: 0, serial: 0, random }
     }
 
     /// Replaces what is in `out` with the next request.
@@ -92,8 +99,8 @@ impl Requests {
             Load::Create => self.write_create(out),
             Load::Mix if tenth => self.write_create(out),
             Load::Get | Load::Mix => self.write_get(out),
-            Load::Page(_) => {
-                out.extend_from_slice(&self.page);
+            Load::Page(_) | Load::Post(..) => {
+                out.extend_from_slice(&self.fixed);
                 Sent::Read
             }
             Load::Proxy(url) => {

@@ -121,6 +121,7 @@ impl<'a> Stage<'a> {
                 | Part::Merge
                 | Part::Hosts
                 | Part::Postgres
+                | Part::Programs
                 | Part::Proxy
                 | Part::Rotate
                 | Part::Start => (),
