@@ -480,9 +480,7 @@ fn public_keys_and_sessions_have_half_of_the_results() {
             [(&page, public_gets), (&session, public_gets), (&vault.caller, private_gets)]
         {
             // Without the results that earlier turns of this loop have stored.
-            let stored = |kind| {
-                i64::try_from(vault.app.snapshot().unwrap().count(&key(kind)).unwrap()).unwrap()
-            };
+            let stored = |kind| vault.app.snapshot().unwrap().count(&key(kind)).unwrap();
             let kinds = [CountKind::ReactorResults, CountKind::PublicReactorResults];
             let [before, public_before] = kinds.map(stored);
             add(kinds[0], all - before);
