@@ -16,7 +16,7 @@ use crate::domain::id::{AccessSessionId, ReactorId, ReactorRequestId, TenantId};
 use crate::domain::reactor::{ProgramAnswer, ReactorResult};
 use crate::domain::webhook::EventKind;
 use crate::secret::Secret;
-use crate::store::tables::{self, CountKind};
+use crate::store::tables::CountKind;
 
 const TOO_MANY: &str = "The tenant has as many results of reactors as it can: they expire a day \
                         after their calls.";
@@ -49,10 +49,12 @@ impl Reactors<'_> {
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
                 // The rows have the answers, so they are not read to be counted.
-                let stored = snapshot.count(&tables::counts(tenant, CountKind::ReactorResults))?;
-                if usize::try_from(stored).is_ok_and(|stored| stored >= REACTOR_RESULTS_MAX) {
-                    return Err(Error::Conflict(TOO_MANY));
-                }
+                let room = records::require_counted_room(
+                    snapshot,
+                    (tenant, CountKind::ReactorResults),
+                    REACTOR_RESULTS_MAX,
+                    Error::Conflict(TOO_MANY),
+                )?;
                 let pending = ReactorResult {
                     id,
                     tenant,
@@ -70,7 +72,7 @@ impl Reactors<'_> {
                     .create_record(&caller.keys, &pending)?
                     .and(self.vault.audit().caller_entry(caller, Act::Create, id, now))
                     .and(self.events(caller, prepared, &kinds, None, now));
-                Ok((change, id))
+                Ok((change.and(room), id))
             })
             .await
     }
