@@ -3,14 +3,14 @@
 use crate::app::Vault;
 use crate::app::caller::Caller;
 use crate::app::error::Error;
-use crate::app::records::Record;
+use crate::app::records::{self, Record};
 use crate::bounds::{PROXIES_MAX, REACTORS_MAX};
 use crate::domain::audit::Entity;
 use crate::domain::id::TenantId;
 use crate::domain::name_filter::NameFilter;
 use crate::domain::proxy::Proxy;
 use crate::domain::reactor::Reactor;
-use crate::store::Snapshot;
+use crate::store::{Change, Snapshot};
 
 #[derive(Debug)]
 pub struct NamedQuery<Id> {
@@ -61,16 +61,12 @@ impl Named for Reactor {
 }
 
 /// Refuses a further record of a tenant that has as many as it can.
-pub(in crate::app) fn check_room<R: Named>(
+pub(in crate::app) fn require_room<R: Named>(
     snapshot: &Snapshot,
     tenant: TenantId,
-) -> Result<(), Error> {
-    let mut count = 0_usize;
-    for row in snapshot.range(&R::TABLE.rows_of(tenant.bytes()))? {
-        row?;
-        count = count.saturating_add(1);
-    }
-    if count >= R::MAX { Err(Error::Conflict(R::TOO_MANY)) } else { Ok(()) }
+) -> Result<Change, Error> {
+    let range = R::TABLE.rows_of(tenant.bytes());
+    records::require_room(snapshot, range, R::MAX, Error::Conflict(R::TOO_MANY))
 }
 
 impl Vault {

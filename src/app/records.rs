@@ -21,7 +21,7 @@ use crate::domain::token_intent::TokenIntent;
 use crate::domain::webhook::Webhook;
 use crate::secret::Secret;
 use crate::store::record::{self, BadRecord, EncodeFailed, KeyRecord};
-use crate::store::tables::{self, CodeEnd, CountKind, ExpiryKind};
+use crate::store::tables::{self, CodeEnd, CountKind, ExpiryKind, KeyRange};
 use crate::store::{Change, Row, Snapshot, StorageFailure, Table};
 use crate::threeds;
 
@@ -357,6 +357,40 @@ pub(in crate::app) fn rows_of<R: Record>(
 pub(in crate::app) fn expect<R: Record>(record: &R, version: Version) -> Change {
     let (tenant, id) = record.owner();
     Change::new().expect_version(R::TABLE, R::place(tenant, id), version)
+}
+
+/// Refuses a further row of a range that has `max` rows. The writer counts them again, so concurrent
+/// changes, also of other processes, cannot exceed the maximum together.
+pub(in crate::app) fn require_room(
+    snapshot: &Snapshot,
+    range: KeyRange,
+    max: usize,
+    full: Error,
+) -> Result<Change, Error> {
+    let mut left = max;
+    for row in snapshot.range(&range)?.take(max) {
+        row?;
+        left = left.saturating_sub(1);
+    }
+    if left == 0 {
+        return Err(full);
+    }
+    Ok(Change::new().expect_rows_at_most(range, max.saturating_sub(1)))
+}
+
+/// As [`require_room`], for records that are counted.
+pub(in crate::app) fn require_counted_room(
+    snapshot: &Snapshot,
+    (tenant, kind): (TenantId, CountKind),
+    max: usize,
+    full: Error,
+) -> Result<Change, Error> {
+    let place = tables::counts(tenant, kind);
+    let most = i64::try_from(max).unwrap_or(i64::MAX).saturating_sub(1);
+    if snapshot.count(&place)? > most {
+        return Err(full);
+    }
+    Ok(Change::new().expect_counts_at_most(vec![place], most))
 }
 
 /// Removes the record and its entries.

@@ -82,7 +82,7 @@ impl<'t> Batch<'t> {
                 | Expect::Is(table, key, _)
                 | Expect::Present(table, key)
                 | Expect::Value(table, key, _) => Some((*table, key.as_slice())),
-                Expect::CountsAtMost(..) | Expect::Keys(..) => None,
+                Expect::CountsAtMost(..) | Expect::Keys(..) | Expect::RowsAtMost(..) => None,
             })
             .collect();
         let values = self.stored.get_many(&keys)?;
@@ -278,6 +278,9 @@ impl<'t> Batch<'t> {
             Expect::Present(table, key) => self.value(*table, key)?.is_some(),
             Expect::Keys(range, keys) => {
                 self.keys_of(range, keys.len().saturating_add(1))? == *keys
+            }
+            Expect::RowsAtMost(range, most) => {
+                self.keys_of(range, most.saturating_add(1))?.len() <= *most
             }
             Expect::Value(table, key, value) => self.value(*table, key)?.as_ref() == Some(value),
         })

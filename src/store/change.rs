@@ -45,6 +45,8 @@ pub(super) enum Expect {
     Present(Table, Vec<u8>),
     /// The range still has exactly these keys. The check reads one key more than the list has.
     Keys(KeyRange, Vec<Vec<u8>>),
+    /// The range has at most this many rows. The check reads one row more.
+    RowsAtMost(KeyRange, usize),
     /// The value, stored in clear, is still the same.
     Value(Table, Vec<u8>, Vec<u8>),
 }
@@ -123,6 +125,13 @@ impl Change {
     #[must_use]
     pub fn expect_keys(mut self, range: KeyRange, keys: Vec<Vec<u8>>) -> Self {
         self.expects.push(Expect::Keys(range, keys));
+        self
+    }
+
+    /// Limits the number of rows in the range before this change adds to them.
+    #[must_use]
+    pub fn expect_rows_at_most(mut self, range: KeyRange, most: usize) -> Self {
+        self.expects.push(Expect::RowsAtMost(range, most));
         self
     }
 

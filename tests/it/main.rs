@@ -125,6 +125,7 @@ mod threeds;
 mod tidy;
 mod times;
 mod tokens;
+mod turns;
 mod types;
 mod watch;
 mod watch_progress;

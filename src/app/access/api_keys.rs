@@ -49,11 +49,13 @@ impl AccessControl<'_> {
                 let (record, keys) = self.tenant_with_keys(snapshot, tenant)?;
                 let (owner, _): (Application, _) = records::require(snapshot, &keys, id, now)?;
                 require_own(caller, None, &owner.access)?;
-                if keys_of(snapshot, &keys, &owner)?.len() >= KEYS_PER_APPLICATION_MAX {
-                    return Err(Error::Unprocessable(
-                        "The application has as many keys as it can; delete one first.",
-                    ));
-                }
+                let full = "The application has as many keys as it can; delete one first.";
+                let room = records::require_room(
+                    snapshot,
+                    tables::application_keys_of(tenant, id),
+                    KEYS_PER_APPLICATION_MAX,
+                    Error::Unprocessable(full),
+                )?;
                 let mut new = self.make_key(record.kind, &owner, made_by, now);
                 if let Some(text) = text {
                     new.text = KeyText::import(text).ok_or_else(not_a_key)?;
@@ -62,7 +64,7 @@ impl AccessControl<'_> {
                         return Err(Error::Conflict("This key is in use already."));
                     }
                 }
-                let change = Change::new()
+                let change = room
                     .expect_present(Table::Applications, tables::applications(tenant, id))
                     .and(self.keep_key(&keys, &new)?)
                     .and(self.vault.audit().entry(tenant, actor_of(caller), act, &new.key, now))

@@ -87,11 +87,13 @@ impl AccessControl<'_> {
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
                 let (tenant_record, keys) = self.tenant_with_keys(snapshot, tenant)?;
-                let count = snapshot.first(&tables::applications_of(tenant), APPLICATIONS_MAX)?;
-                if count.len() >= APPLICATIONS_MAX {
-                    return Err(Error::Conflict("The tenant has as many applications as it can."));
-                }
-                let change = Change::new()
+                let room = records::require_room(
+                    snapshot,
+                    tables::applications_of(tenant),
+                    APPLICATIONS_MAX,
+                    Error::Conflict("The tenant has as many applications as it can."),
+                )?;
+                let change = room
                     .expect_present(Table::Tenants, tables::tenants(tenant))
                     .and(self.vault.create_record(&keys, &new)?)
                     .and(self.vault.audit().entry(tenant, actor_of(caller), Act::Create, &new, now))

@@ -23,7 +23,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::session::{Session, SessionGrant};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
-use crate::store::tables::{self, CountKind};
+use crate::store::tables::CountKind;
 
 /// 22 base58 digits hold the nonce's 128 bits.
 const NONCE_DIGITS: usize = 22;
@@ -64,16 +64,15 @@ impl AccessControl<'_> {
         let created = || Subject::Session(&session, &caller.application.name);
         self.vault
             .commit(Priority::Normal, |snapshot| {
-                let live = snapshot.count(&tables::counts(tenant, CountKind::Sessions))?;
+                let counted = (tenant, CountKind::Sessions);
                 // Unauthorized sessions expire within minutes, so the caller may try again.
-                if usize::try_from(live).is_ok_and(|live| live >= SESSIONS_MAX) {
-                    return Err(Error::Busy);
-                }
+                let room =
+                    records::require_counted_room(snapshot, counted, SESSIONS_MAX, Error::Busy)?;
                 let change = self
                     .vault
                     .create_record(&caller.keys, &session)?
                     .and(self.vault.audit().caller_entry(caller, Act::Create, created(), now));
-                Ok((change, ()))
+                Ok((change.and(room), ()))
             })
             .await?;
         Ok(NewSession { text, nonce, expires_at: session.expires_at })

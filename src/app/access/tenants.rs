@@ -9,6 +9,7 @@ use crate::app::audit::entry::actor_of;
 use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::{Error, Fault};
+use crate::app::records;
 use crate::bounds::TENANTS_MAX;
 use crate::crypto::{Version, version};
 use crate::domain::audit::{Act, Actor};
@@ -53,14 +54,18 @@ impl AccessControl<'_> {
         })?;
         self.vault
             .commit(Priority::Normal, |snapshot| {
-                if snapshot.len(Table::Tenants)? >= u64::try_from(TENANTS_MAX).unwrap_or(u64::MAX) {
-                    return Err(Error::Conflict("This server holds as many tenants as it can."));
-                }
+                let room = records::require_room(
+                    snapshot,
+                    Table::Tenants.whole(),
+                    TENANTS_MAX,
+                    Error::Conflict("This server holds as many tenants as it can."),
+                )?;
                 let change = self
                     .vault
                     .keys()
                     .make_tenant_keys(snapshot, tenant.id)?
                     .expect_absent(Table::Tenants, tables::tenants(tenant.id))
+                    .and(room)
                     .and(self.keep_tenant(&tenant)?)
                     .and(self.vault.audit().entry(
                         tenant.id,

@@ -51,15 +51,17 @@ impl ClientKeys<'_> {
         };
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                let known = snapshot.first(&tables::client_keys_of(tenant), CLIENT_KEYS_MAX)?;
-                if known.len() >= CLIENT_KEYS_MAX {
-                    return Err(Error::Unprocessable(TOO_MANY));
-                }
+                let room = records::require_room(
+                    snapshot,
+                    tables::client_keys_of(tenant),
+                    CLIENT_KEYS_MAX,
+                    Error::Unprocessable(TOO_MANY),
+                )?;
                 let change = self
                     .vault
                     .create_record(&caller.keys, &new)?
                     .and(self.vault.audit().caller_entry(caller, Act::Create, new.id, now));
-                Ok((change, view(&new)))
+                Ok((change.and(room), view(&new)))
             })
             .await
     }

@@ -5,7 +5,7 @@ use crate::app::access::applications::lent_application;
 use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
-use crate::app::named_list::{NamedPage, NamedQuery, check_room};
+use crate::app::named_list::{NamedPage, NamedQuery, require_room};
 use crate::app::records;
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::Act;
@@ -32,7 +32,7 @@ impl Proxies<'_> {
         let seed: [u8; AnswerSeed::BYTES] = self.vault.random().bytes();
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                check_room::<Proxy>(snapshot, tenant)?;
+                let room = require_room::<Proxy>(snapshot, tenant)?;
                 let new = Proxy {
                     id,
                     tenant,
@@ -50,7 +50,7 @@ impl Proxies<'_> {
                     .create_record(&caller.keys, &new)?
                     .and(self.vault.audit().caller_entry(caller, Act::Create, &new, now))
                     .and(self.grants(snapshot, caller, &new, now)?);
-                Ok((change, new))
+                Ok((change.and(room), new))
             })
             .await
     }

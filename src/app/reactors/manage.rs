@@ -5,7 +5,7 @@ use crate::app::access::applications::lent_application;
 use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
-use crate::app::named_list::{NamedPage, NamedQuery, check_room};
+use crate::app::named_list::{NamedPage, NamedQuery, require_room};
 use crate::app::records;
 use crate::domain::access::Access;
 use crate::domain::answer_seed::AnswerSeed;
@@ -32,7 +32,7 @@ impl Reactors<'_> {
         let seed: [u8; AnswerSeed::BYTES] = self.vault.random().bytes();
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                check_room::<Reactor>(snapshot, tenant)?;
+                let room = require_room::<Reactor>(snapshot, tenant)?;
                 let new = Reactor {
                     id,
                     tenant,
@@ -48,7 +48,7 @@ impl Reactors<'_> {
                     .create_record(&caller.keys, &new)?
                     .and(self.vault.audit().caller_entry(caller, Act::Create, &new, now))
                     .and(self.grants(snapshot, caller, &new, now)?);
-                Ok((change, new))
+                Ok((change.and(room), new))
             })
             .await
     }

@@ -8,7 +8,7 @@ use crate::app::Reactors;
 use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
-use crate::app::fair_pool::{Counts, Credential};
+use crate::app::fair_pool::Credential;
 use crate::app::reactors::react::{InvocationKind, PreparedReaction};
 use crate::app::records;
 use crate::bounds::{REACTOR_RESULT_RETENTION, REACTOR_RESULTS_MAX};
@@ -17,8 +17,8 @@ use crate::domain::id::{AccessSessionId, ReactorId, ReactorRequestId, TenantId};
 use crate::domain::reactor::{ProgramAnswer, ReactorResult};
 use crate::domain::webhook::EventKind;
 use crate::secret::Secret;
-use crate::store::Snapshot;
-use crate::store::tables::{self, CountKind};
+use crate::store::tables::CountKind;
+use crate::store::{Change, Snapshot};
 
 const TOO_MANY: &str = "The tenant has as many results of reactors as it can, or its public applications and \
      sessions have half of them: they expire a day after their calls.";
@@ -50,7 +50,7 @@ impl Reactors<'_> {
         let (now, tenant) = (self.vault.now(), caller.tenant.id);
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                check_room(snapshot, caller)?;
+                let room = require_room(snapshot, caller)?;
                 let pending = ReactorResult {
                     id,
                     tenant,
@@ -69,7 +69,7 @@ impl Reactors<'_> {
                     .create_record(&caller.keys, &pending)?
                     .and(self.vault.audit().caller_entry(caller, Act::Create, id, now))
                     .and(self.events(caller, prepared, &kinds, None, now));
-                Ok((change, id))
+                Ok((change.and(room), id))
             })
             .await
     }
@@ -144,18 +144,20 @@ impl Reactors<'_> {
     }
 }
 
-/// The rows have the answers, so they are not read to be counted.
-fn check_room(snapshot: &Snapshot, caller: &Caller) -> Result<(), Error> {
-    let stored = |kind| {
-        let stored = snapshot.count(&tables::counts(caller.tenant.id, kind))?;
-        Ok::<_, Error>(usize::try_from(stored).unwrap_or(0))
+/// The rows have the answers, so they are not read to be counted. Callers without a secret key have
+/// half, since anybody may be one.
+fn require_room(snapshot: &Snapshot, caller: &Caller) -> Result<Change, Error> {
+    let room = |kind, max| {
+        let counted = (caller.tenant.id, kind);
+        records::require_counted_room(snapshot, counted, max, Error::Conflict(TOO_MANY))
     };
-    let (all, public) =
-        (stored(CountKind::ReactorResults)?, stored(CountKind::PublicReactorResults)?);
-    if (Counts { all, public }).have_room(caller.credential(), REACTOR_RESULTS_MAX) {
-        Ok(())
-    } else {
-        Err(Error::Conflict(TOO_MANY))
+    let all = room(CountKind::ReactorResults, REACTOR_RESULTS_MAX)?;
+    match caller.credential() {
+        Credential::Secret => Ok(all),
+        Credential::Public => {
+            let half = REACTOR_RESULTS_MAX.div_ceil(2);
+            Ok(all.and(room(CountKind::PublicReactorResults, half)?))
+        }
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) struct NewApplications<'a> {
     /// Of this page: a file may have each id and each key once.
     ids: HashSet<ApplicationId>,
     tags: HashSet<[u8; 32]>,
-    pub(super) change: Change,
+    change: Change,
     pub(super) created: u64,
     pub(super) keys: u64,
 }
@@ -101,9 +101,7 @@ impl<'a> NewApplications<'a> {
         let (access, audit, tenant) = (vault.access(), vault.audit(), self.caller.tenant.id);
         self.refuse_used(&texts)?;
         let count = self.snapshot.first(&tables::applications_of(tenant), APPLICATIONS_MAX)?.len();
-        if count.saturating_add(usize::try_from(self.created).unwrap_or(usize::MAX))
-            >= APPLICATIONS_MAX
-        {
+        if count >= self.most_before() {
             return Err(Error::Conflict("The tenant has as many applications as it can."));
         }
         let new = Application {
@@ -137,6 +135,21 @@ impl<'a> NewApplications<'a> {
         self.change = std::mem::take(&mut self.change).and(change);
         self.created = self.created.saturating_add(1);
         Ok(())
+    }
+
+    /// The number of applications beside which those of this page fit.
+    fn most_before(&self) -> usize {
+        APPLICATIONS_MAX.saturating_sub(usize::try_from(self.created).unwrap_or(usize::MAX))
+    }
+
+    /// The change that creates them. The writer counts the tenant's applications again.
+    pub(super) fn into_change(self) -> Change {
+        if self.created == 0 {
+            return self.change;
+        }
+        let range = tables::applications_of(self.caller.tenant.id);
+        let most = self.most_before();
+        self.change.expect_rows_at_most(range, most)
     }
 
     /// Refuses a key of another application, of this page or of any tenant.

@@ -176,7 +176,7 @@ impl Transfer<'_> {
         let mut change = self
             .create_all(caller, &new)?
             .and(expectation)
-            .and(applications.change)
+            .and(applications.into_change())
             .put(Table::Meta, place.to_vec(), encode_import(&state)?)
             .and(self.audit(page, caller, &new, now));
         if before.is_none() {

@@ -10,7 +10,7 @@ use crate::crypto::TenantKeys;
 use crate::domain::audit::Act;
 use crate::domain::id::{TenantId, WebhookId};
 use crate::domain::webhook::{EventKind, Webhook, WebhookStatus};
-use crate::store::{Snapshot, Table, tables};
+use crate::store::{Change, Snapshot, Table, tables};
 
 #[derive(Debug)]
 pub struct WebhookDraft {
@@ -43,9 +43,7 @@ impl Webhooks<'_> {
         write: &Write<'_, Webhook>,
     ) -> Result<CommitOutcome<Webhook>, Error> {
         let tenant = caller.tenant.id;
-        if count(&self.vault.snapshot()?, tenant)? >= WEBHOOKS_MAX {
-            return Err(Error::Unprocessable(TOO_MANY));
-        }
+        room(&self.vault.snapshot()?, tenant)?;
         // The receiver needs the public key before the first event.
         self.make_key_once().await?;
         let now = self.vault.now();
@@ -64,18 +62,14 @@ impl Webhooks<'_> {
             failing: None,
             disabled_at: None,
         };
-        // The tenant's lane makes the limit on its webhooks hold.
-        let _turn = self.vault.lanes.take(tenant.bytes()).await?;
         self.vault
             .commit_write(Priority::Normal, write, |snapshot| {
-                if count(snapshot, tenant)? >= WEBHOOKS_MAX {
-                    return Err(Error::Unprocessable(TOO_MANY));
-                }
+                let room = room(snapshot, tenant)?;
                 let change = self
                     .vault
                     .create_record(&caller.keys, &new)?
                     .and(self.vault.audit().caller_entry(caller, Act::Create, new.id, now));
-                Ok((change, new.clone()))
+                Ok((change.and(room), new.clone()))
             })
             .await
     }
@@ -173,8 +167,9 @@ impl Webhooks<'_> {
     }
 }
 
-fn count(snapshot: &Snapshot, tenant: TenantId) -> Result<usize, Error> {
-    Ok(snapshot.first(&tables::webhooks_of(tenant), WEBHOOKS_MAX)?.len())
+fn room(snapshot: &Snapshot, tenant: TenantId) -> Result<Change, Error> {
+    let full = Error::Unprocessable(TOO_MANY);
+    records::require_room(snapshot, tables::webhooks_of(tenant), WEBHOOKS_MAX, full)
 }
 
 const TOO_MANY: &str = "The tenant has as many webhooks as it can; delete one first.";

@@ -206,7 +206,7 @@ fn places_of(change: &Change, places: &mut Places, present: &mut Places, unchang
             Expect::CountsAtMost(keys, _) => {
                 places.extend(keys.iter().map(|key| (Table::Counts, key.clone())));
             }
-            Expect::Keys(..) => (),
+            Expect::Keys(..) | Expect::RowsAtMost(..) => (),
         }
     }
     for write in &change.writes {
@@ -249,7 +249,7 @@ fn likely_new(changes: &[Change]) -> Places {
                 | Expect::Is(table, key, _)
                 | Expect::Present(table, key)
                 | Expect::Value(table, key, _) => drop(new.remove(&(*table, key.clone()))),
-                Expect::CountsAtMost(..) | Expect::Keys(..) => (),
+                Expect::CountsAtMost(..) | Expect::Keys(..) | Expect::RowsAtMost(..) => (),
             }
         }
         for write in &change.writes {

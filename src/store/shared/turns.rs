@@ -25,7 +25,9 @@ pub(in crate::store) fn turns_of(change: &Change, shards: Shards) -> Turns {
             Expect::CountsAtMost(keys, _) => {
                 turns.extend(keys.iter().filter_map(|key| shards.of_row(Table::Counts, key)));
             }
-            Expect::Keys(range, _) => turns.extend(shards.of_row(range.table(), range.start())),
+            Expect::Keys(range, _) | Expect::RowsAtMost(range, _) => {
+                turns.extend(shards.of_row(range.table(), range.start()));
+            }
             Expect::Is(..) | Expect::Present(..) | Expect::Value(..) => (),
         }
     }

@@ -4,6 +4,7 @@
 //! of its own. A shell that reads a pipe of this process stops it when this process ends, however it
 //! ends.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::fs;
 use std::io::Write as _;
@@ -15,6 +16,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::harness::directory::scratch;
 use crate::harness::program::output_of;
+use crate::harness::wait::wait_until;
 
 /// Set to `postgres`, it makes every vault of the suite keep its rows in a database.
 const ENGINE: &str = "STRONGROOM_TEST_ENGINE";
@@ -189,6 +191,44 @@ impl Database {
         self.cluster.ask(&self.name, statement)
     }
 
+    /// The shards that this work writes to, without the vault's own.
+    pub(crate) fn shards_of(&self, work: impl FnOnce()) -> Vec<String> {
+        let turns = "SELECT shard || ' ' || sequence FROM strongroom_turns WHERE shard > 0";
+        let look = || self.ask(turns).lines().map(String::from).collect::<BTreeSet<_>>();
+        let before = look();
+        work();
+        let shard = |it: &String| String::from(it.split(' ').next().unwrap());
+        look().difference(&before).map(shard).collect()
+    }
+
+    /// Takes the turn of a shard as a process does that hangs in the middle of a batch.
+    pub(crate) fn hold_turn(&self, shard: &str) -> HeldTurn {
+        const NAME: &str = "holds a turn";
+        let mut psql = command(&self.cluster.programs, "psql", self.cluster.user);
+        psql.args(["--no-psqlrc", "--quiet", "--username=strongroom", "--dbname", &self.name]);
+        psql.arg("--host").arg(self.cluster.directory()).env("PGAPPNAME", NAME);
+        psql.stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut psql = psql.spawn().unwrap();
+        let take = "BEGIN; SELECT 1 FROM strongroom_turns WHERE shard =";
+        writeln!(psql.stdin.as_mut().unwrap(), "{take} {shard} FOR UPDATE;").unwrap();
+        let held = HeldTurn(psql);
+        let state = "state = 'idle in transaction' AND query LIKE '%FOR UPDATE%'";
+        wait_until("the turn is held", || {
+            self.count_sessions(&format!("application_name = '{NAME}' AND {state}")) == 1
+        });
+        held
+    }
+
+    /// The number of batches that wait for a turn.
+    pub(crate) fn waiting(&self) -> usize {
+        self.count_sessions("wait_event_type = 'Lock' AND query LIKE '%strongroom_turns%'")
+    }
+
+    fn count_sessions(&self, condition: &str) -> usize {
+        let count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()";
+        self.ask(&format!("{count} AND {condition}")).parse().unwrap()
+    }
+
     /// The keys and values of all rows of the vault, one behind the other.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let rows = self.ask("SELECT encode(key || value, 'hex') FROM strongroom_rows");
@@ -207,6 +247,18 @@ impl Drop for Database {
         let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
         psql.arg(self.cluster.directory()).args(["--command", &drop]);
         psql.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().ok();
+    }
+}
+
+/// The turn of a shard, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct HeldTurn(Child);
+
+impl Drop for HeldTurn {
+    fn drop(&mut self) {
+        // The client ends at the end of its input, and its transaction with it.
+        drop(self.0.stdin.take());
+        self.0.wait().ok();
     }
 }
 

@@ -45,6 +45,7 @@ enum PlannedExpect {
     CountsAtMost(Vec<Vec<u8>>, i64),
     Is(Table, Vec<u8>, u8),
     Present(Table, Vec<u8>),
+    RowsAtMost(Table, Vec<u8>, usize),
     /// The current keys under the prefix, without the last one if the flag is set.
     Under(Table, Vec<u8>, bool),
     UnderExactly(Table, Vec<u8>, Vec<Vec<u8>>),
@@ -59,6 +60,8 @@ fn planned_expect() -> impl Strategy<Value = PlannedExpect> {
         (table(), key(), 0_u8..4)
             .prop_map(|(table, key, version)| PlannedExpect::Is(table, key, version)),
         (table(), key()).prop_map(|(table, key)| PlannedExpect::Present(table, key)),
+        (table(), key(), 0_usize..9)
+            .prop_map(|(table, prefix, most)| PlannedExpect::RowsAtMost(table, prefix, most)),
         (table(), key(), prop::bool::weighted(0.1))
             .prop_map(|(table, prefix, less)| PlannedExpect::Under(table, prefix, less)),
         (table(), key(), vec(key(), 0..3))
@@ -105,6 +108,9 @@ fn change(model: &Model, expects: &[PlannedExpect], writes: &[PlannedWrite]) -> 
                 change.expect_version(table, key, [version; 16])
             }
             PlannedExpect::Present(table, key) => change.expect_present(table, key),
+            PlannedExpect::RowsAtMost(table, prefix, most) => {
+                change.expect_rows_at_most(KeyRange::prefix(table, prefix), most)
+            }
             PlannedExpect::Under(table, prefix, less) => {
                 let mut keys = in_range(model, &KeyRange::prefix(table, prefix.clone()));
                 keys.truncate(keys.len().saturating_sub(usize::from(less)));
@@ -143,6 +149,7 @@ fn apply(model: &mut Model, change: &Change) -> Verdict {
         }
         Expect::Present(table, key) => model.contains_key(&(*table, key.clone())),
         Expect::Keys(range, keys) => in_range(model, range) == *keys,
+        Expect::RowsAtMost(range, most) => in_range(model, range).len() <= *most,
         Expect::Value(table, key, value) => model.get(&(*table, key.clone())) == Some(value),
     });
     if !holds {
