@@ -110,7 +110,7 @@ pub use threeds::{
     Introduction, ListedSession, RangesRefresh, Reply, ResponseKind, SessionDraft, SessionPage,
 };
 pub use tokens::create::{TokenOrigin, WriteOutcome};
-pub use tokens::draft::{Deduplicate, TokenDraft};
+pub use tokens::draft::{DataSource, Deduplicate, TokenDraft};
 pub use tokens::intents::{TokenIntentDraft, TokenIntentView};
 pub use tokens::lists::cursor::CursorStart;
 pub use tokens::lists::numbered::PageRange;

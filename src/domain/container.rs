@@ -46,6 +46,11 @@ impl Container {
     pub fn covers(&self, other: &Self) -> bool {
         other.0.starts_with(&self.0)
     }
+
+    /// True for `/pci/` and every container inside it.
+    pub fn is_for_cards(&self) -> bool {
+        self.0.starts_with("/pci/")
+    }
 }
 
 impl fmt::Display for InvalidContainer {
@@ -104,6 +109,19 @@ mod tests {
             assert_eq!(pci.covers(&Container::parse(path).unwrap()), covered, "{path}");
         }
         assert!(Container::root().covers(&pci));
+    }
+
+    #[test]
+    fn cards_belong_below_pci() {
+        for (path, expected) in [
+            ("/pci/", true),
+            ("/PCI/high/", true),
+            ("/", false),
+            ("/pcif/", false),
+            ("/general/pci/", false),
+        ] {
+            assert_eq!(Container::parse(path).unwrap().is_for_cards(), expected, "{path}");
+        }
     }
 
     proptest! {

@@ -9,6 +9,7 @@ mod activity;
 mod answers;
 mod bodies;
 mod body;
+mod card_elements;
 mod exchange;
 mod front;
 #[cfg(any(fuzzing, test))]

@@ -24,6 +24,7 @@ mod backup;
 mod backup_load;
 mod bodies;
 mod bulk;
+mod card_elements;
 mod card_fields;
 mod challenge_pages;
 mod chapter_examples;

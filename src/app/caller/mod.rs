@@ -165,6 +165,22 @@ impl Caller {
         if self.session.is_some() { Author::Session } else { Author::Application }
     }
 
+    /// Refuses to put a card that the caller may not have seen into containers that are not for
+    /// cards. The keys of a public application and of its sessions are in web pages, whose fields
+    /// for cards promise that the page cannot read the number; another key of the page may reveal
+    /// other containers. `before` are the containers that the card is in.
+    pub(in crate::app) fn require_cards_stay(
+        &self,
+        before: &[Container],
+        after: &[Container],
+    ) -> Result<(), Error> {
+        let stays = |it: &Container| it.is_for_cards() || before.contains(it);
+        if self.application.kind != ApplicationKind::Public || after.iter().all(stays) {
+            return Ok(());
+        }
+        Err(Error::Forbidden(CARDS_STAY))
+    }
+
     /// The outermost containers that the permission is held in, in order.
     pub(in crate::app) fn reach(&self, permission: Permission) -> Result<Vec<Container>, Error> {
         self.require_one_somewhere(&[permission])?;
@@ -306,6 +322,9 @@ fn common(one: &[Container], other: &[Container]) -> Vec<Container> {
     common.dedup();
     common
 }
+
+const CARDS_STAY: &str = "The key of a public application or of a session cannot move a card out of \
+                          /pci/. Use the key of a private application.";
 
 /// The refusal of an operation on one resource. The text is the same for every permission and rule,
 /// and for a resource that does not exist, so that it discloses nothing about the resource.

@@ -301,7 +301,6 @@ mod tests {
     use crate::app::tests::{TestVault, everything};
     use crate::app::{TokenIntentDraft, Write};
     use crate::domain::access::Access;
-    use crate::domain::mistakes::Mistakes;
     use crate::domain::permission::Permission;
     use crate::domain::token_type::TokenType;
     use crate::secret::Secret;
@@ -320,7 +319,7 @@ mod tests {
             let draft = TokenIntentDraft {
                 kind: Some(TokenType::Card),
                 data: Some(Secret::new(json!({"number": "4242424242424242"}))),
-                mistakes: Mistakes::new(),
+                ..TokenIntentDraft::default()
             };
             let made = app.token_intents(&caller).create(&draft, &Write::plain()).await.unwrap();
             let intent = made.outcome.intent;

@@ -12,7 +12,6 @@ use crate::app::{
 };
 use crate::domain::audit::{Act, Actor};
 use crate::domain::erasure::Criterion;
-use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
@@ -127,7 +126,7 @@ fn a_fingerprint_finds_tokens_and_intents_of_its_own_tenant_alone() {
         let intent = TokenIntentDraft {
             kind: Some(TokenType::Card),
             data: Some(Secret::new(json!({"number": "4242424242424242"}))),
-            mistakes: Mistakes::new(),
+            ..TokenIntentDraft::default()
         };
         app.token_intents(&caller).create(&intent, &Write::plain()).await.unwrap();
         let (other, key) = new_tenant(&app, "second").await;

@@ -100,6 +100,12 @@ impl Tokens<'_> {
         };
         let target = Target { containers: &containers, id: draft.target_id() };
         self.caller.require_in_all(Permission::TokenCreate, target)?;
+        draft.source.require_place(draft.kind, draft.data.as_ref(), &containers)?;
+        let is_unseen_card = (intent.is_some() || draft.encrypted.is_some())
+            && draft.kind.is_some_and(TokenType::is_for_cards);
+        if is_unseen_card {
+            self.caller.require_cards_stay(&[], &containers)?;
+        }
         let unnamed = Target::unknown(&containers);
         let mut collected =
             intent.as_ref().is_some_and(|intent| !self.caller.may_know(intent, &containers));

@@ -43,7 +43,17 @@ pub struct TokenDraft {
     pub fingerprint_expression: Option<String>,
     pub deduplicate: Option<Deduplicate>,
     pub expires_at: Option<String>,
+    pub source: DataSource,
     pub mistakes: Mistakes,
+}
+
+/// The source of the data of a request.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum DataSource {
+    /// A field of the vault for cards, in a page that must not learn the value.
+    CardElements,
+    #[default]
+    Caller,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +137,34 @@ impl TokenDraft {
         Some(containers)
     }
 }
+
+impl DataSource {
+    /// Refuses data of card elements outside of the containers for cards, where a key of the page
+    /// might read it, and a verification code in data that has no place for one.
+    pub(in crate::app) fn require_place(
+        self,
+        kind: Option<TokenType>,
+        data: Option<&Secret<Value>>,
+        containers: &[Container],
+    ) -> Result<(), Error> {
+        if self == Self::Caller {
+            return Ok(());
+        }
+        if !containers.iter().all(Container::is_for_cards) {
+            return Err(Error::invalid("containers", CARDS_ALONE));
+        }
+        let has_code = data.is_some_and(|data| data.expose().get("cvc").is_some());
+        if has_code && kind != Some(TokenType::Card) {
+            return Err(Error::invalid("data.cvc", CODES_ALONE));
+        }
+        Ok(())
+    }
+}
+
+const CARDS_ALONE: &str = "The value of a card element may be stored in /pci/ and in containers inside \
+                           it alone. Choose such containers, or a type for cards.";
+const CODES_ALONE: &str =
+    "A verification code from a card element may be stored with a card alone.";
 
 impl Tokens<'_> {
     /// Returns all mistakes of the draft at once, or a token.

@@ -7,12 +7,13 @@ use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
 use crate::app::records::{self, Record};
 use crate::app::tokens::create::no_intent;
-use crate::app::tokens::draft::{check_data, sort_for_expressions};
+use crate::app::tokens::draft::{DataSource, check_data, sort_for_expressions};
 use crate::app::tokens::evaluations::Work;
 use crate::crypto::{TenantKeys, Version};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::Act;
 use crate::domain::card::CardDetails;
+use crate::domain::container::Container;
 use crate::domain::data::Data;
 use crate::domain::id::TokenIntentId;
 use crate::domain::mistakes::Mistakes;
@@ -41,6 +42,7 @@ impl Vault {
 pub struct TokenIntentDraft {
     pub kind: Option<TokenType>,
     pub data: Option<Secret<Value>>,
+    pub source: DataSource,
     pub mistakes: Mistakes,
 }
 
@@ -147,6 +149,9 @@ impl TokenIntents<'_> {
         let (Some(kind), Some(data)) = (draft.kind, &draft.data) else {
             return Err(Error::Invalid(mistakes));
         };
+        // The token that the intent becomes is in this container unless its conversion names others.
+        let home: Vec<_> = Container::parse(kind.default_container()).into_iter().collect();
+        draft.source.require_place(Some(kind), Some(data), &home)?;
         let mut data = Secret::new(data.expose().clone());
         check_data(kind, self.caller.tenant.kind, &mut data, &mut mistakes);
         mistakes.into_result()?;

@@ -9,7 +9,8 @@ use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::create::{TokenOrigin, WriteOutcome};
 use crate::app::tokens::draft::{
-    Deduplicate, check_data, check_expiry, check_expressions, check_mask, sort_for_expressions,
+    DataSource, Deduplicate, check_data, check_expiry, check_expressions, check_mask,
+    sort_for_expressions,
 };
 use crate::app::tokens::duplicates::{Duplicate, duplicate};
 use crate::app::tokens::evaluations::Work;
@@ -72,6 +73,7 @@ impl Tokens<'_> {
                 let print = found.token.fingerprint.clone();
                 let target = Target { containers: &after, ..found.token.target() };
                 self.caller.require_in_all(Permission::TokenUpdate, target)?;
+                self.check_place(&found.token, &after, patch)?;
                 let grants_after = self.caller.grants(target);
                 if grants.learns_under(grants_after) {
                     return Err(Error::Forbidden(MOVED));
@@ -112,6 +114,19 @@ impl Tokens<'_> {
         );
         let written = settled.await;
         opened.settle(written).await
+    }
+
+    /// Decides where the value of a card may be after a patch.
+    fn check_place(
+        self,
+        token: &Token,
+        after: &[Container],
+        patch: &TokenPatch,
+    ) -> Result<(), Error> {
+        if token.containers.iter().any(Container::is_for_cards) {
+            self.caller.require_cards_stay(&token.containers, after)?;
+        }
+        patch.source.require_place(Some(token.kind), patch.data.as_ref(), after)
     }
 
     fn audit_update(self, token: &Token, now: Timestamp) -> Change {
@@ -310,6 +325,7 @@ pub struct TokenPatch {
     pub fingerprint_expression: Option<Option<String>>,
     pub deduplicate: Option<Deduplicate>,
     pub expires_at: Option<Option<String>>,
+    pub source: DataSource,
     pub mistakes: Mistakes,
 }
 

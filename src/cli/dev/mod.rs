@@ -504,7 +504,8 @@ fn ready_text(address: SocketAddr, ca: &Path, tenant: &DevTenant) -> String {
          in place of ID):\n\n  curl --cacert '{ca}' '{url}/tokens/ID' -H 'BT-API-KEY: \
          {private}'\n\nIn a browser:\n\n  reference    {url}/#keys={private},{public},{management}{ca_part}\n  \
          console      {url}/console\n  checkout     {url}/examples/checkout#key={public}\n  \
-         elements     {url}/examples/elements#key={public}\n\nStop with Ctrl-C; start again with the same command.",
+         elements     {url}/examples/elements#key={public}\n  \
+         gallery      {url}/examples/gallery#key={public}\n\nStop with Ctrl-C; start again with the same command.",
         tenant.tenant_id, tenant.tenant_type,
     )
 }

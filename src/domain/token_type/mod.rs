@@ -10,6 +10,7 @@ mod tests;
 pub use details::BankDetails;
 use serde_json::Value;
 
+use crate::domain::container::Container;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::words::words;
 use crate::secret::Secret;
@@ -97,6 +98,11 @@ impl TokenType {
     /// True if the type's data may hold a card verification code.
     pub const fn has_cvc(self) -> bool {
         matches!(self, Self::Card | Self::NetworkToken)
+    }
+
+    /// True if tokens of this type are in a container for cards unless a request names another.
+    pub fn is_for_cards(self) -> bool {
+        Container::parse(self.default_container()).is_ok_and(|it| it.is_for_cards())
     }
 
     /// Removes the card verification code from checked data; it is stored separately.

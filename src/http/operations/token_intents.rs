@@ -8,7 +8,8 @@ use crate::idempotency::RememberedAnswer;
 
 impl Exchange<'_> {
     pub(in crate::http) async fn create_token_intent(&self) -> WriteAnswer {
-        let draft = token::parse_intent_draft(self.body.expose());
+        let mut draft = token::parse_intent_draft(self.body.expose());
+        draft.source = self.data_source();
         let answer: fn(&TokenIntentView) -> RememberedAnswer = token_intent::answer;
         let write = self.write(&answer);
         let shown = self.app.token_intents(self.caller).create(&draft, &write).await?;

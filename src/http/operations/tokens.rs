@@ -18,7 +18,8 @@ pub fn created_token(written: &WriteOutcome) -> RememberedAnswer {
 
 impl Exchange<'_> {
     pub(in crate::http) async fn create_token(&self) -> WriteAnswer {
-        let draft = token::parse_draft(self.body.expose());
+        let mut draft = token::parse_draft(self.body.expose());
+        draft.source = self.data_source();
         let write = self.write(&created_token);
         let written = self.app.tokens(self.caller).create(draft, &write).await?;
         Ok(Reply::from(written.answer))
@@ -30,7 +31,8 @@ impl Exchange<'_> {
     }
 
     pub(in crate::http) async fn update_token(&self, id: &TokenName) -> WriteAnswer {
-        let patch = token::parse_patch(self.body.expose());
+        let mut patch = token::parse_patch(self.body.expose());
+        patch.source = self.data_source();
         let answer =
             |written: &WriteOutcome| token::answer(written, AnswerStatus::Ok, Right::Update);
         let (id, write) = (id.as_str(), self.write(&answer));
@@ -51,7 +53,8 @@ impl Exchange<'_> {
     pub(in crate::http) async fn tokenize(&self) -> WriteAnswer {
         let body = self.body.expose();
         let answer = |tokenized: &TokenizeOutcome| tokenize::answer(body, tokenized);
-        let draft = tokenize::parse(body);
+        let mut draft = tokenize::parse(body);
+        self.set_data_sources(&mut draft)?;
         self.charge_tokens(draft.drafts.len())?;
         let tokenized = self.app.tokens(self.caller).tokenize(draft, &self.write(&answer)).await?;
         Ok(Reply::from(tokenized.answer))

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::app::{
-    DataView, Deduplicate, TokenDraft, TokenIntentDraft, TokenOrigin, TokenPatch, TokenView,
-    WriteOutcome,
+    DataSource, DataView, Deduplicate, TokenDraft, TokenIntentDraft, TokenOrigin, TokenPatch,
+    TokenView, WriteOutcome,
 };
 use crate::bounds::{CONTAINERS_MAX, EXPRESSION_CHARS_MAX, SEARCH_INDEXES_MAX};
 use crate::domain::container::Container;
@@ -57,6 +57,7 @@ pub(crate) fn parse_draft(body: &Value) -> TokenDraft {
         fingerprint_expression: fingerprint_expression(&mut fields),
         deduplicate: deduplicate(&mut fields),
         expires_at: fields.text("expires_at").map(String::from),
+        source: DataSource::Caller,
         mistakes: fields.mistakes,
     }
 }
@@ -68,7 +69,7 @@ pub(crate) fn parse_intent_draft(body: &Value) -> TokenIntentDraft {
     if data.is_none() {
         fields.wrong("data", "The data is required.");
     }
-    TokenIntentDraft { kind, data, mistakes: fields.mistakes }
+    TokenIntentDraft { kind, data, source: DataSource::Caller, mistakes: fields.mistakes }
 }
 
 /// In a patch `null` is not absent: it removes a value.
@@ -101,6 +102,7 @@ pub(crate) fn parse_patch(body: &Value) -> TokenPatch {
         } else {
             fields.text("expires_at").map(|text| Some(String::from(text)))
         },
+        source: DataSource::Caller,
         mistakes: fields.mistakes,
     }
 }

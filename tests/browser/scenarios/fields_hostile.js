@@ -128,6 +128,8 @@ const ATTACKS = [
   { type: 'token' },
   { data: '{{ data.number }}' },
   { token_intent_id: 'x' },
+  { containers: ['/general/'] },
+  { containers: ['/pci/', '/'] },
 ];
 
 const checkOptions = async (h) => {
@@ -142,7 +144,7 @@ const checkOptions = async (h) => {
   const { value } = await submit(h, page, { metadata: { a: '{{ data.number }}', b: '{{ data.cvc }}' } });
   assert.deepEqual(value.metadata, { a: '{{ data.number }}', b: '{{ data.cvc }}' });
   h.expectComplaint(page, /400/);
-  for (const refused of [{ containers: ['/{{ data.number }}/'] }, { expires_at: '{{ data.number }}' }]) {
+  for (const refused of [{ containers: ['/pci/{{ data.number }}/'] }, { expires_at: '{{ data.number }}' }]) {
     assert.equal((await submit(h, page, refused)).error.code, 'refused');
   }
   for (const hidden of ['data', 'mask', 'fingerprint', 'fingerprint_expression', 'search_indexes']) {

@@ -12,6 +12,8 @@ const PAGES = [
   { path: '/#operation/CreateToken', ready: 'main h1' },
   { path: '/console', ready: 'main input' },
   { path: '/examples/checkout', ready: 'main h1' },
+  { path: '/examples/elements', ready: 'main h1' },
+  { path: '/examples/gallery', ready: 'main h1' },
   { path: '/fields/v1/field', ready: 'main h1' },
 ];
 

@@ -5,11 +5,16 @@ import { modulesOf } from '../lib/modules.js';
 
 const load = await modulesOf('fields');
 const rules = await load('element_rules.js');
-const { BadRequest, ELEMENT, admitRequest, cleanElementOptions, elementsIn, fillElements, formatDate, isDateFormat, memberAt, networksOf, showAnswer, showBin, showProblem, styleOf } = rules;
+const { BadRequest, ELEMENT, admitEncryption, cleanElementOptions, elementsIn, fillElements, formatDate, isDateFormat, memberAt, networksOf, showAnswer, showBin, showProblem, styleOf } = rules;
 
 const number = { [ELEMENT]: 'e1' };
 const text = { [ELEMENT]: 'e2' };
-const kindOf = (id) => ({ e1: 'number', e2: 'text', e3: 'card' })[id];
+const expiry = { [ELEMENT]: 'e5', method: 'month' };
+const cvc = { [ELEMENT]: 'e6' };
+const card = { [ELEMENT]: 'e3' };
+const echo = { [ELEMENT]: 'e7' };
+const kindOf = (id) => ({ e1: 'number', e2: 'text', e3: 'card', e5: 'expiry', e6: 'cvc', e7: 'echo' })[id];
+const admitRequest = (service, input, hosts) => rules.admitRequest(service, input, kindOf, hosts);
 const refer = () => (path) => ({ reference: path.join('.') });
 
 test('a request with elements takes only members that the vault does not evaluate', () => {
@@ -35,6 +40,74 @@ test('a request with elements takes only members that the vault does not evaluat
   assert.throws(() => admitRequest('tokens.create', { model: { type: number, data: 'x' } }), BadRequest);
   assert.throws(() => admitRequest('tokenize', { model: { token_intent_id: number, data: text } }), BadRequest);
   assert.throws(() => admitRequest('tokenize', { model: { encrypted: 'x', other: text } }), BadRequest);
+});
+
+const HEADER = 'Strongroom-Card-Elements';
+
+test('values of card elements stay below /pci/', () => {
+  const taken = [
+    { type: 'card', data: card }, { type: 'card', data: { number, expiration_month: expiry, cvc } }, { type: 'card_number', data: number },
+    { type: 'network_token', data: { number } }, { type: 'card', data: card, containers: ['/pci/', '/PCI/shop/'] }, { type: 'card', data: card, containers: [] },
+    { type: 'token', data: { number, note: text }, containers: ['/pci/'] }, { type: 'token', data: echo, containers: ['/pci/'] },
+    { type: 'token', data: number, privacy: { classification: 'pci' } }, { type: 'card', data: card, privacy: { impactLevel: 'low' } },
+  ];
+  const refused = [
+    { type: 'token', data: number }, { type: 'token', data: { deep: [expiry] } }, { type: 'token', data: echo }, { type: 'social_security_number', data: number },
+    { type: 'token', data: number, containers: [] }, { type: 'card', data: card, containers: ['/general/'] }, { type: 'card', data: card, containers: ['/'] },
+    { type: 'card', data: card, containers: ['/pci/', '/general/'] }, { type: 'card', data: card, containers: ['/pcif/'] }, { type: 'card', data: card, containers: ['pci/'] },
+    { type: 'card', data: card, privacy: { classification: 'general' } }, { type: 'card', data: card, privacy: { classification: 'PII' } },
+    { type: 'token', data: cvc, containers: ['/pci/'] }, { type: 'token', data: { cvc }, containers: ['/pci/'] }, { type: 'network_token', data: { number, cvc } },
+    { type: 'card', data: { number: cvc } }, { type: 'card', data: { number, cvc: { deep: cvc } } }, { type: 'card', data: { number: card } },
+    { type: 'token', data: card, containers: ['/pci/'] }, { type: undefined, data: number }, { type: undefined, data: number, containers: ['/pci/'] }, { data: number },
+  ];
+  for (const model of taken) {
+    assert.equal(admitRequest('tokens.create', { model }).headers[HEADER], 'true', JSON.stringify(model));
+    assert.equal(admitRequest('tokenize', { model: { list: [{ model }] } }).headers[HEADER], '%24.list%5B0%5D.model', JSON.stringify(model));
+  }
+  for (const model of refused) {
+    assert.throws(() => admitRequest('tokens.create', { model }), BadRequest, JSON.stringify(model));
+    assert.throws(() => admitRequest('tokenize', { model: { list: [{ model }] } }), BadRequest, JSON.stringify(model));
+  }
+  for (const model of [number, { a: number }, [expiry], { a: [{ b: cvc }] }, card, echo]) {
+    assert.throws(() => admitRequest('tokenize', { model }), /token request/, JSON.stringify(model));
+  }
+  // Texts go anywhere, also beside a card.
+  for (const model of [{ type: 'token', data: text }, { type: 'card', data: { number: text }, containers: ['/general/'] }]) {
+    assert.equal(HEADER in admitRequest('tokens.create', { model }).headers, false, JSON.stringify(model));
+  }
+  const mixed = { 'a, b': { type: 'card', data: card }, ssn: { type: 'social_security_number', data: text }, name: text };
+  assert.equal(admitRequest('tokenize', { model: mixed }).headers[HEADER], '%24.a%2C%20b');
+});
+
+test('intents, patches and encrypted values of card elements stay below /pci/', () => {
+  const intend = (model) => admitRequest('tokenIntents.create', { model });
+  assert.equal(intend({ type: 'card', data: card }).headers[HEADER], 'true');
+  for (const model of [{ type: 'token', data: number }, { type: 'bank', data: { account_number: number } }, { type: 'card_number', data: cvc }]) {
+    assert.throws(() => intend(model), BadRequest, JSON.stringify(model));
+  }
+  const update = (model) => admitRequest('tokens.update', { id: 'x', model }).headers;
+  // The vault knows the token that is there.
+  for (const model of [{ data: { number } }, { data: { cvc } }, { data: card }, { data: { number }, containers: ['/pci/x/'] }]) {
+    assert.equal(update(model)[HEADER], 'true', JSON.stringify(model));
+  }
+  for (const model of [{ data: { number }, containers: ['/general/'] }, { data: { n: cvc } }, { data: { n: card } }]) {
+    assert.throws(() => update(model), BadRequest, JSON.stringify(model));
+  }
+  assert.equal(HEADER in update({ data: { text } }), false);
+  const seal = (tokenRequests) => admitEncryption({ model: { tokenRequests } }, kindOf);
+  for (const tokenRequests of [{ type: 'card', data: card }, { type: 'token', data: text }, { a: { type: 'card_number', data: number } }]) {
+    assert.equal(seal(tokenRequests).elements.length, 1, JSON.stringify(tokenRequests));
+  }
+  for (const tokenRequests of [{ type: 'token', data: number }, { a: { type: 'card', data: card }, b: { type: 'token', data: { x: cvc } } }, { type: 'token', data: echo }]) {
+    assert.throws(() => seal(tokenRequests), BadRequest, JSON.stringify(tokenRequests));
+  }
+});
+
+test('the page cannot set the header of card elements', () => {
+  const headers = { 'strongroom-card-elements': 'x', 'Strongroom-Card-Elements': 'y', ok: 'z' };
+  assert.deepEqual(admitRequest('proxy', { method: 'POST', headers, body: {} }).headers, { ok: 'z' });
+  assert.deepEqual(admitRequest('client', { method: 'POST', url: HOSTS[0], headers }, HOSTS).headers, { ok: 'z' });
+  assert.deepEqual(admitRequest('tokens.create', { model: { type: 'token', data: 1 }, headers }).headers, {});
 });
 
 test('a request without elements is the page\'s own and passes as it is', () => {

@@ -23,6 +23,8 @@ test('options that the vault would evaluate, or that are not known, are refused'
     { metadata: Object.fromEntries(Array.from({ length: 51 }, (_, at) => [`k${at}`, ''])) },
     { containers: '/a/' },
     { containers: [1] },
+    { containers: ['/general/'] },
+    { containers: ['/pci/', '/'] },
     { expires_at: 5 },
     { deduplicate_token: 'yes' },
     [],
@@ -36,7 +38,7 @@ test('options that the vault would evaluate, or that are not known, are refused'
 
 test('known options are copied', () => {
   const options = {
-    metadata: { order: '7' }, containers: ['/shop/'], expires_at: '2030-01-01T00:00:00Z', deduplicate_token: true,
+    metadata: { order: '7' }, containers: ['/pci/shop/', '/PCI/'], expires_at: '2030-01-01T00:00:00Z', deduplicate_token: true,
   };
   const cleaned = cleanOptions('token', options);
   assert.deepEqual(cleaned, options);

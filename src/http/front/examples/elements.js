@@ -13,6 +13,14 @@ const attempt = async (request) => {
   }
 };
 
+/** The programs of the chapter about Elements, with the key of this page and the address of this vault. */
+const showSources = async () => {
+  const { react, html } = await (await fetch('/examples/sources.json')).json();
+  const withKey = (text) => (key === '' ? text : text.replace('key_prod_self_pub_...', key));
+  show('source-react', withKey(react));
+  show('source-html', withKey(html).replace('https://pay.shop.example', location.origin));
+};
+
 const start = async () => {
   const bt = await window.basistheory(key);
   const card = bt.createElement('card', { targetId: 'card' });
@@ -38,4 +46,6 @@ const start = async () => {
   })));
 };
 
+document.getElementById('gallery').hash = location.hash;
+showSources().catch((error) => show('problem', error.message));
 start().catch((error) => show('problem', `${error.name}: ${error.message} Open the link that strongroom dev prints: it has the public key.`));

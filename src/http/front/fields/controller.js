@@ -4,7 +4,7 @@
 // Two kinds of windows may speak to it: the page around it, whose origin the browser states with each
 // message, and the fields, which are frames of the vault's origin beside it.
 
-import { BadOption, FIELD_NAMES, cleanAnswer, cleanOptions, cleanProblem, cleanStyle } from './rules.js';
+import { BadOption, CARD_ELEMENTS, FIELD_NAMES, cleanAnswer, cleanOptions, cleanProblem, cleanStyle } from './rules.js';
 import { elementsOf } from './elements.js';
 import { languageOf, textsOf } from './texts.js';
 
@@ -171,7 +171,7 @@ const digestOf = async (text) => {
 const PATHS = { token: '../../tokens', intent: '../../token-intents' };
 
 const post = async (kind, body, key) => {
-  const headers = { 'Content-Type': 'application/json', 'BT-IDEMPOTENCY-KEY': key };
+  const headers = { 'Content-Type': 'application/json', 'BT-IDEMPOTENCY-KEY': key, [CARD_ELEMENTS]: 'true' };
   const answer = await request(PATHS[kind], { method: 'POST', headers, body });
   if (answer.status === 200 || answer.status === 201) return cleanAnswer(kind, answer.body);
   const problem = cleanProblem(answer.status, answer.body, answer.trace);

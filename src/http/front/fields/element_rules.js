@@ -2,7 +2,7 @@
 // `admitRequest`, which decides where elements may stand and what may stand beside them, and every
 // answer passes `showAnswer`. Pure functions, tested as tables.
 
-import { cleanStyle, cleaners, isPlain, pick } from './rules.js';
+import { CARD_ELEMENTS, cleanStyle, cleaners, isForCards, isPlain, pick } from './rules.js';
 import { maskOf, patternOf, transformOf } from './patterns.js';
 
 /** The name of the member that stands for an element in a request of the page. */
@@ -129,10 +129,62 @@ const admitTokenize = (value, path = []) => {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, admitTokenize(member, [...path, name])]));
 };
 
+/** Types whose tokens are below `/pci/` unless the request names another container. */
+const CARD_TYPES = ['card', 'card_number', 'network_token'];
+/** The only places of elements that hold a verification code, in a token request of the type card. */
+const CODE_PLACES = { card: 'data', cvc: 'data.cvc' };
+
+const staysBelowPci = ({ type, containers, privacy }) => {
+  if (Array.isArray(containers) && containers.length > 0) return containers.every(isForCards);
+  const classification = privacy?.classification ?? null;
+  return classification === null ? CARD_TYPES.includes(type) : String(classification).toLowerCase() === 'pci';
+};
+
+/**
+ * True if a token request holds a value of a card. Such a value stays below `/pci/`: a key that may reveal
+ * other containers must not show the page what a person typed. A patch has no type, and may have no
+ * container: the vault decides about the token that is there.
+ */
+const holdsCard = (token, kindOf, isPatch = false) => {
+  const cards = elementsIn(token).filter(({ id }) => kindOf(id) !== 'text');
+  if (cards.length === 0) return false;
+  const isDecidedByVault = isPatch && token.containers === undefined;
+  if (!isPatch && typeof token.type !== 'string') throw new BadRequest('A token request has a type and data.');
+  if (!isDecidedByVault && !staysBelowPci(token)) {
+    throw new BadRequest('The value of a card element stays below /pci/: use a type for cards, or name containers that are /pci/ or inside it.');
+  }
+  for (const { id, path } of cards) {
+    const place = CODE_PLACES[kindOf(id)];
+    if (place !== undefined && (path.join('.') !== place || (!isPatch && token.type !== 'card'))) {
+      throw new BadRequest('A verification code goes to data.cvc of a card, and a card element is the whole data of a card.');
+    }
+  }
+  return true;
+};
+
+/** The token requests of a tokenize body that hold values of a card, by the names that the vault has for their places. */
+const cardPlacesIn = (value, kindOf, place = '$') => {
+  if (isElement(value)) {
+    if (kindOf(value[ELEMENT]) === 'text') return [];
+    throw new BadRequest("In tokenize, a card element stands in the data of a token request, such as { type: 'card_number', data: element }.");
+  }
+  if (Array.isArray(value)) return value.flatMap((item, at) => cardPlacesIn(item, kindOf, `${place}[${at}]`));
+  if (!isPlain(value)) return [];
+  if (isTokenRequest(value)) return holdsCard(value, kindOf) ? [place] : [];
+  return Object.entries(value).flatMap(([name, member]) => cardPlacesIn(member, kindOf, `${place}.${name}`));
+};
+
+/** The header by which the vault holds the same rule: `true`, or the places in a tokenize body. */
+const cardHeader = (service, body, kindOf) => {
+  if (service === 'tokenize') return cardPlacesIn(body, kindOf).map(encodeURIComponent).join(',');
+  const isStored = service === 'tokens.create' || service === 'tokens.update' || service === 'tokenIntents.create';
+  return isStored && holdsCard(body, kindOf, service === 'tokens.update') ? 'true' : '';
+};
+
 const METHODS_OF_REQUESTS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 /** Headers that name the destination, or ask for the plain answer. */
 const OPENING = ['bt-proxy-url', 'bt-expose-raw-proxy-response', 'bt-encrypted'];
-const OWN = ['bt-api-key', 'bt-trace-id', 'bt-idempotency-key', 'host', 'cookie', 'origin'];
+const OWN = ['bt-api-key', 'bt-trace-id', 'bt-idempotency-key', CARD_ELEMENTS.toLowerCase(), 'host', 'cookie', 'origin'];
 
 const textMembers = (value) => Object.entries(isPlain(value) ? value : {}).filter(([, text]) => typeof text === 'string');
 
@@ -217,13 +269,16 @@ const SERVICES = {
 const isType = (value) => typeof value === 'string' && /^[a-z_]{1,40}$/.test(value);
 
 /** The token requests of `encrypt`: one, or several by their names. Elements may stand in data. */
-export const admitEncryption = (input) => {
+export const admitEncryption = (input, kindOf) => {
   const { tokenRequests, publicKeyPem, public_key: oldPem, keyId, key_id: oldId } = objectOr(input?.model, 'The request is an object.');
   const isOne = isTokenRequest(tokenRequests);
   const all = Object.entries(isOne ? { one: tokenRequests } : objectOr(tokenRequests, 'tokenRequests is an object.'));
   const requests = all.map(([name, request]) => {
     if (!isTokenRequest(request) || !isType(request.type)) throw new BadRequest('A token request has a type and data.');
-    return { name, type: request.type, data: request.data };
+    const { type, data } = request;
+    // The message names the type, and the vault lets no public key store a card outside of `/pci/`.
+    holdsCard({ type, data }, kindOf);
+    return { name, type, data };
   });
   if (requests.length === 0 || requests.length > 20) throw new BadRequest('There are 1 to 20 token requests.');
   return { isOne, requests, pem: publicKeyPem ?? oldPem, keyId: keyId ?? oldId, elements: requests.flatMap(({ data }) => elementsIn(data)) };
@@ -231,14 +286,16 @@ export const admitEncryption = (input) => {
 
 /**
  * The one decision about a request of the page: its method, path, headers and body, the elements that
- * it holds, and how much of its answer the page sees. `hosts` are the origins of the operator's list; a
- * request to one of them has a `url` in place of a path.
+ * it holds, and how much of its answer the page sees. `kindOf` has the kinds of elements: all but `text` hold
+ * values of a card. `hosts` are the origins of the operator's list; a request to one of them has a `url` in
+ * place of a path.
  */
-export const admitRequest = (service, input, hosts = []) => {
+export const admitRequest = (service, input, kindOf, hosts = []) => {
   if (!Object.hasOwn(SERVICES, service)) throw new BadRequest('This vault does not have this call.');
   const admitted = SERVICES[service](isPlain(input) ? input : {}, hosts);
   const elements = elementsIn(admitted.body ?? null);
-  return { headers: {}, ...admitted, elements };
+  const cards = cardHeader(service, admitted.body, kindOf);
+  return { ...admitted, headers: { ...admitted.headers, ...(cards === '' ? {} : { [CARD_ELEMENTS]: cards }) }, elements };
 };
 
 /**

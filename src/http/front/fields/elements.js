@@ -32,6 +32,8 @@ export const elementsOf = (tools) => {
   const sentKeys = new Map();
 
   const kindOf = (id) => known.get(id)?.kind;
+  /** A text that shows an answer may repeat a card that a person typed, and stays where cards stay. */
+  const carriedBy = (id) => (known.get(id)?.isEcho ? 'echo' : kindOf(id));
   const error = (name, message, members = {}) => new Shown({ name, title: message, ...members });
   const wrongSetup = (message) => error('BasisTheoryConfigurationError', message, { details: { type: 'invalid-configuration', message } });
 
@@ -126,10 +128,13 @@ export const elementsOf = (tools) => {
     const key = typeof options?.apiKey === 'string' ? options.apiKey : undefined;
     // The vault's verdict on the page comes with the hosts.
     if (service === 'client') await admitKey();
-    const admitted = admitRequest(service, input, tools.page().hosts);
-    refuseForeignToken(service, input, admitted.elements);
+    const admit = () => admitRequest(service, input, carriedBy, tools.page().hosts);
+    const { elements } = admit();
+    refuseForeignToken(service, input, elements);
     await admitKey(key);
-    const values = await collect(admitted.elements);
+    const values = await collect(elements);
+    // While the values were collected, the page may have filled an answer into an element.
+    const admitted = admit();
     for (const found of values.values()) if (found.number !== undefined) tools.refuseBeginnings(found.number);
     const body = admitted.body === undefined ? undefined : JSON.stringify(fillElements(admitted.body, valueFrom(values)));
     const content = body === undefined ? {} : { 'Content-Type': 'application/json' };
@@ -153,10 +158,12 @@ export const elementsOf = (tools) => {
 
   /** Encrypts to a key that the vault knows. With a key of its own, a page could read the result. */
   const seal = async ({ input, options }) => {
-    const { isOne, requests, pem, keyId, elements } = admitEncryption(input);
+    const admit = () => admitEncryption(input, carriedBy);
+    const { isOne, requests, pem, keyId, elements } = admit();
     const key = typeof options?.apiKey === 'string' ? options.apiKey : undefined;
     await admitKey(key);
     const values = await collect(elements);
+    admit();
     for (const found of values.values()) if (found.number !== undefined) tools.refuseBeginnings(found.number);
     const { body } = await tools.request(`access?origin=${encodeURIComponent(tools.page().origin)}&key_id=${encodeURIComponent(String(keyId))}`, {}, key);
     const [ofVault, named] = [keyOf(body?.public_key_pem), keyOf(pem)];
@@ -217,7 +224,7 @@ export const elementsOf = (tools) => {
         if (typeof id !== 'string' || !ID.test(id) || !Object.hasOwn(KINDS, type)) throw new BadRequest('There is no such element.');
         if (known.size >= ELEMENTS_MAX) throw new BadRequest(`A page has at most ${ELEMENTS_MAX} elements.`);
         const kind = KINDS[type];
-        known.set(id, { kind, options: cleanElementOptions(kind, options), source: null });
+        known.set(id, { kind, options: cleanElementOptions(kind, options), source: null, isEcho: false });
       } catch (thrown) {
         toPage('refused', { field: id, error: shownError(thrown) });
       }
@@ -253,6 +260,7 @@ export const elementsOf = (tools) => {
         toPage('refused', { field: id, error: wrongSetup('An element with a mask, a validation or a transform does not show answers to requests with elements, or of other hosts.').members });
         return;
       }
+      element.isEcho ||= isEcho;
       toField(fields.get(id), 'fill', { texts: textsOf(element.kind, value), isRevealed: !isEcho });
     },
     /** An element shows what is in another one of the same kind. A text with patterns would be questioned by them. */
@@ -280,8 +288,10 @@ export const elementsOf = (tools) => {
   const fromField = {
     key: (field, { key, altKey, ctrlKey, shiftKey, metaKey }) => toPage('key', { field, key, altKey, ctrlKey, shiftKey, metaKey }),
     mirror: (field, { texts }) => {
-      for (const [id, { source }] of known) {
-        if (source === field && fields.has(id)) toField(fields.get(id), 'fill', { texts });
+      for (const [id, element] of known) {
+        if (element.source !== field || !fields.has(id)) continue;
+        element.isEcho ||= known.get(field).isEcho;
+        toField(fields.get(id), 'fill', { texts });
       }
     },
     copy: async (field) => {

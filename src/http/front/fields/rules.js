@@ -44,6 +44,12 @@ const TEXT_CHARS_MAX = 16384;
 
 const isText = (value) => typeof value === 'string' && value.length <= TEXT_CHARS_MAX;
 
+/** True for `/pci/` and every container inside it. The vault reads containers in lower case. */
+export const isForCards = (container) => container.toLowerCase().startsWith('/pci/');
+
+/** Marks a request whose values of a card must stay below `/pci/`. The vault refuses others. */
+export const CARD_ELEMENTS = 'Strongroom-Card-Elements';
+
 export const cleaners = {
   metadata: (value) => {
     const entries = members(value);
@@ -73,6 +79,9 @@ export const cleanOptions = (kind, options) => {
     const copy = clean(value);
     if (copy === undefined) throw new BadOption(`The option ${name} has a wrong type or size.`);
     cleaned[name] = copy;
+  }
+  if (cleaned.containers?.every(isForCards) === false) {
+    throw new BadOption('A card that a person types stays below /pci/: choose containers that are /pci/ or inside it.');
   }
   return cleaned;
 };
