@@ -22,7 +22,7 @@ use crate::store::digests::{DigestFault, DigestKeeper, RecordDigests, SharedDige
 use crate::store::engine::local::LocalEngine;
 use crate::store::engine::local::file;
 use crate::store::engine::local::log::segment::is_log_file;
-use crate::store::engine::{Engine, EngineHealth, LogSource, Upkeep};
+use crate::store::engine::{Engine, EngineHealth, LogSource, Turns, Upkeep, lane_of};
 use crate::store::epochs::Epochs;
 use crate::store::failure::{CommitFailure, Fatal, OpenFailure, StorageFailure};
 use crate::store::opening::{self, Cleanliness};
@@ -241,8 +241,10 @@ impl Store {
         }
         let (reply, verdict) = oneshot::channel();
         self.0.metrics.queued.add(1);
-        let lane = self.lane_of(&change);
-        self.queue(lane, Job::Commit(change, reply)).inspect_err(|failure| {
+        let is_shared = self.0.process.is_some();
+        let turns = if is_shared { turns_of(&change, self.0.shards) } else { Turns::new() };
+        let lane = usize::from(lane_of(&turns).number());
+        self.queue(lane, Job::Commit(change, turns, reply)).inspect_err(|failure| {
             self.0.metrics.queued.add(-1);
             if *failure == CommitFailure::QueueFull {
                 self.0.metrics.refused.add(1);
@@ -259,17 +261,6 @@ impl Store {
             reached.await.map_err(stopped)?;
         }
         Ok(())
-    }
-
-    fn lane_of(&self, change: &Change) -> usize {
-        if self.0.writers.len() == 1 {
-            return 0;
-        }
-        let shards = turns_of(change, self.0.shards);
-        match shards.first() {
-            Some(only) if shards.len() == 1 => usize::from(only.number()),
-            Some(_) | None => 0,
-        }
     }
 
     fn queue(&self, lane: usize, job: Job) -> Result<(), CommitFailure> {

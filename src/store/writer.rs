@@ -18,14 +18,15 @@ use crate::store::digests::{DigestKeeper, RecordDigests, SharedDigests};
 use crate::store::engine::{Engine, Turns};
 use crate::store::failure::{CommitFailure, Fatal, StorageFailure};
 use crate::store::shards::Shards;
-use crate::store::shared::{Process, Repeatable, turns_of};
+use crate::store::shared::{Process, Repeatable};
 use crate::store::tables::Shard;
 use crate::store::writer_metrics::WriterMetrics;
 
 pub(super) type Reply = oneshot::Sender<Result<Verdict, CommitFailure>>;
 
 pub(super) enum Job {
-    Commit(Change, Reply),
+    /// With the turns that the change needs; none in a store of one process.
+    Commit(Change, Turns, Reply),
     /// Checks that the writer still takes jobs.
     Reach(oneshot::Sender<()>),
     /// The last job: the changes before it are written, then the engine is closed.
@@ -41,8 +42,8 @@ pub(super) enum Round {
 
 pub(super) struct Writer {
     pub(super) engine: Arc<dyn Engine>,
-    /// The shard whose changes this writer writes. The writer of the vault's own shard also writes
-    /// changes of several shards.
+    /// The shard whose changes this writer writes, also if they change rows of the vault too. The
+    /// writer of the vault's own shard also writes changes of several tenants' shards.
     pub(super) lane: Shard,
     pub(super) shards: Shards,
     pub(super) jobs: Receiver<Job>,
@@ -89,8 +90,8 @@ impl Writer {
 
     fn handle(&self, job: Job) -> Result<Round, StorageFailure> {
         match job {
-            Job::Commit(change, reply) => {
-                if self.commit_with_queued(change, reply)? {
+            Job::Commit(change, turns, reply) => {
+                if self.commit_with_queued((change, reply), turns)? {
                     return self.end();
                 }
             }
@@ -109,25 +110,32 @@ impl Writer {
     }
 
     /// Commits this change and the queued ones. Returns true if [`Job::Close`] was among the jobs.
-    fn commit_with_queued(&self, first: Change, reply: Reply) -> Result<bool, StorageFailure> {
-        let mut jobs = vec![(first, reply)];
+    fn commit_with_queued(
+        &self,
+        first: (Change, Reply),
+        mut turns: Turns,
+    ) -> Result<bool, StorageFailure> {
+        let mut jobs = vec![first];
         if self.lane != Shard::VAULT {
             self.engine.take_turn(self.lane);
         }
         let mut closing = false;
         while jobs.len() < BATCH_CHANGES_MAX && !closing {
             match self.jobs.try_recv() {
-                Ok(Job::Commit(change, reply)) => jobs.push((change, reply)),
+                Ok(Job::Commit(change, needed, reply)) => {
+                    turns.extend(needed);
+                    jobs.push((change, reply));
+                }
                 Ok(Job::Reach(reached)) => drop(reached.send(())),
                 Ok(Job::Close) => closing = true,
                 Err(_) => break,
             }
         }
-        self.commit(jobs)?;
+        self.commit(jobs, &turns)?;
         Ok(closing)
     }
 
-    fn commit(&self, jobs: Vec<(Change, Reply)>) -> Result<(), StorageFailure> {
+    fn commit(&self, jobs: Vec<(Change, Reply)>, turns: &Turns) -> Result<(), StorageFailure> {
         let lane = usize::from(self.lane.number());
         let begun = self.metrics.begin(lane, jobs.len());
         let (changes, replies): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
@@ -136,16 +144,11 @@ impl Writer {
         let closing = changes.iter().filter_map(|change| change.closes);
         let closing: Vec<_> = closing.filter(|scope| !self.closed.contains(scope)).collect();
         let is_shared = self.process.is_some();
-        let turns: Turns = match self.lane {
-            _ if !is_shared => Turns::new(),
-            Shard::VAULT => changes.iter().flat_map(|it| turns_of(it, self.shards)).collect(),
-            lane => Turns::from([lane]),
-        };
         let mut own = (!is_shared).then(|| self.digests.lock());
         let sealer = is_shared.then(|| self.digests.lock().as_ref().map(RecordDigests::sealer));
         let mut verdicts: Vec<Option<Verdict>> = Vec::new();
         let mut changes = Repeatable::new(changes, is_shared);
-        let applied = self.engine.apply_in(&turns, &mut |newest| {
+        let applied = self.engine.apply_in(turns, &mut |newest| {
             // An earlier decision of this batch may have closed them.
             for scope in &closing {
                 self.closed.remove(scope);
@@ -158,7 +161,7 @@ impl Writer {
             let mut batch = Batch::new(newest, digests)
                 .within(self.shards)
                 .respecting(&self.closed)
-                .sharing(self.process.as_deref(), &turns);
+                .sharing(self.process.as_deref(), turns);
             batch.read_expected(&changes)?;
             let decided = changes.into_iter().map(|it| batch.take_if_allowed(it));
             verdicts = decided.collect::<Result<_, _>>()?;

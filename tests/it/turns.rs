@@ -1,11 +1,15 @@
-//! The turns of shards: two processes keep a maximum together.
+//! The turns of shards: two processes keep a maximum together, and a shard whose turn is held delays
+//! its own tenants alone.
 
 use std::sync::Arc;
 use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Cluster, Database, Directory, Request, Vault, post, wait_until};
+use crate::harness::{
+    Answer, Cluster, Database, Directory, Request, Vault, post, run, wait_for, wait_until,
+};
+use crate::lifetimes::now_plus;
 
 fn vault() -> Option<(Vault, Arc<Database>)> {
     let database = Arc::new(Database::new(&Cluster::shared()?));
@@ -60,4 +64,50 @@ fn two_processes_do_not_exceed_the_maximum_of_keys_and_webhooks_together() {
     }
     let listed = two.get(&keys, management).with_status(200);
     assert_eq!(listed.json.as_array().unwrap().len(), 3);
+}
+
+/// The expiries of a tenant that no sweep has removed.
+fn expiries(database: &Database, tenant: &str) -> String {
+    let tenant = tenant.replace('-', "");
+    database.ask(&format!(
+        "SELECT count(*) FROM strongroom_rows WHERE tbl = 10 \
+         AND encode(substring(key from 10 for 16), 'hex') = '{tenant}'"
+    ))
+}
+
+#[test]
+fn a_held_shard_delays_neither_writes_nor_upkeep_of_tenants_in_other_shards() {
+    let Some((vault, database)) = vault() else { return };
+    let shard = shard_of(&vault, &database, &vault.keys.private);
+    let other = wait_for("a tenant of another shard", || {
+        let tenant = vault.tenant("test");
+        (shard_of(&vault, &database, &tenant.keys.private) != shard).then_some(tenant)
+    });
+    let expires_at = now_plus(&vault, 600);
+    let body = json!({"type": "token", "data": "x", "expires_at": expires_at});
+    for keys in [&vault.keys, &other.keys] {
+        vault.post("/tokens", &keys.private, body.clone()).with_status(201);
+    }
+    // It changes rows of the vault too, by which other processes know that access has changed.
+    let body = json!({"name": "New", "type": "public", "permissions": ["token:create"]});
+    let application = |key: &str| post("/applications").key(key).json(body.clone());
+    let data = vault.data();
+    let sweep =
+        |seconds: &str| run(&["dev-clock", "--data", data.to_str().unwrap(), "advance", seconds]);
+    let held = database.hold_turn(&shard);
+    thread::scope(|scope| {
+        let delayed = scope.spawn(|| vault.send(&application(&vault.keys.management)));
+        wait_until("a batch waits for the held turn", || database.waiting() >= 1);
+        vault.send(&token(&other.keys.private)).with_status(201);
+        vault.send(&application(&other.keys.management)).with_status(201);
+        assert!(sweep("700").code != Some(0), "a shard was left out");
+        assert_eq!(expiries(&database, &other.id), "0");
+        assert_eq!(expiries(&database, &vault.tenant_id), "1");
+        drop(held);
+        // A busy machine may have exceeded the deadline for a turn.
+        let status = delayed.join().unwrap().status;
+        assert!([201, 503].contains(&status), "{status}");
+    });
+    sweep("0").with_code(0);
+    assert_eq!(expiries(&database, &vault.tenant_id), "0");
 }

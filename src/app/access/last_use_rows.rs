@@ -1,8 +1,10 @@
 //! Writing and reading the rows of [`Table::KeyUses`].
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::app::AccessControl;
+use crate::app::caller::last_uses::LastUse;
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::bounds::LAST_USES_AT_ONCE;
@@ -12,10 +14,25 @@ use crate::store::{Change, Snapshot, Table, tables};
 
 impl AccessControl<'_> {
     /// Writes the last uses that are not in the file yet. Below the disk floor they stay in memory:
-    /// an administrator can do without them.
+    /// an administrator can do without them. Fails as busy if those of a shard were not written.
     pub async fn write_last_uses(self) -> Result<(), Error> {
-        let unwritten = self.vault.last_uses.unwritten();
-        for batch in unwritten.chunks(LAST_USES_AT_ONCE) {
+        let scope = |(last, _): &(Arc<LastUse>, i64)| {
+            Table::KeyUses.scope_in_key(&last.place).unwrap_or_default()
+        };
+        let mut is_busy = false;
+        for uses in self.vault.by_shard(self.vault.last_uses.unwritten(), scope).into_values() {
+            match self.vault.for_a_while(self.write_uses_of_shard(&uses)).await {
+                Err(Error::ReadOnly(_)) => return Ok(()),
+                Err(Error::Busy) => is_busy = true,
+                written => written?,
+            }
+        }
+        self.vault.last_uses.forget_unneeded();
+        if is_busy { Err(Error::Busy) } else { Ok(()) }
+    }
+
+    async fn write_uses_of_shard(self, uses: &[(Arc<LastUse>, i64)]) -> Result<(), Error> {
+        for batch in uses.chunks(LAST_USES_AT_ONCE) {
             let decide = |snapshot: &Snapshot| {
                 let mut change = Change::new();
                 for (last, minute) in batch {
@@ -28,16 +45,11 @@ impl AccessControl<'_> {
                 }
                 Ok((change.passing_over_closed(), ()))
             };
-            match self.vault.commit(Priority::Normal, decide).await {
-                Err(Error::ReadOnly(_)) => return Ok(()),
-                written => written?,
-            }
+            self.vault.commit(Priority::Normal, decide).await?;
             for (last, minute) in batch {
                 last.set_written(*minute);
             }
         }
-        drop(unwritten);
-        self.vault.last_uses.forget_unneeded();
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Checkpoints: signing the audit chain as it grows, and removing entries that are older than the
 //! retention.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use uuid::Uuid;
@@ -12,6 +12,7 @@ use crate::app::commit::commit_loop::Priority;
 use crate::app::commit::lanes::LaneGuard;
 use crate::app::error::{Error, Fault};
 use crate::app::findings::Report;
+use crate::app::upkeep::sweep::HeldShards;
 use crate::app::{Audit, Vault};
 use crate::bounds::{AUDIT_CHECKPOINT_PERIOD, AUDIT_ROWS_AT_ONCE, SWEEP_BATCH_MAX};
 use crate::crypto::{KeyPurpose, SigningKey, SystemKeys};
@@ -20,7 +21,7 @@ use crate::store::chain::{
     ChainReport, ChainRows, Checkpoint, Head, Heads, Inspection, Receipt, RecordState,
     SignatureKind, Signers, Statement, TrustAnchors, scopes_by_shard,
 };
-use crate::store::{Authority, Change, Snapshot, Table, tables};
+use crate::store::{Authority, Change, Shard, Snapshot, Table, tables};
 
 const CHECKPOINTS: &[u8] = b"audit checkpoints";
 
@@ -283,15 +284,35 @@ impl Audit<'_> {
 
     /// A part of the sweep: removes all entries up to the newest checkpoint that is older than the
     /// retention. It first moves and signs the start of the chain, then deletes the rows before it
-    /// in batches.
-    pub(in crate::app) async fn sweep(self, by: Authority) -> Result<(), Error> {
+    /// in batches, each of one shard.
+    pub(in crate::app) async fn sweep(
+        self,
+        by: Authority,
+        held: &mut HeldShards,
+    ) -> Result<(), Error> {
         let _turn = self.checkpoints_turn().await?;
         let vault = self.vault;
         let start = |snapshot: &Snapshot| self.plan_start(snapshot);
         while by.commit(vault, Priority::Audit, start).await? == SWEEP_BATCH_MAX {}
-        let removal = |snapshot: &Snapshot| self.plan_removal(snapshot);
-        while by.commit(vault, Priority::Audit, removal).await? == SWEEP_BATCH_MAX {}
-        Ok(())
+        loop {
+            let gone = self.removable(held)?;
+            let count = gone.values().map(Vec::len).fold(0, usize::saturating_add);
+            for (shard, keys) in gone {
+                let removal = |_: &Snapshot| {
+                    let delete =
+                        |change: Change, key: &Vec<u8>| change.delete(Table::Audit, key.clone());
+                    Ok((keys.iter().fold(Change::new(), delete), ()))
+                };
+                match vault.for_a_while(by.commit(vault, Priority::Audit, removal)).await {
+                    Ok(()) => (),
+                    Err(Error::Busy) => drop(held.insert(shard)),
+                    Err(error) => return Err(error),
+                }
+            }
+            if count < SWEEP_BATCH_MAX {
+                return Ok(());
+            }
+        }
     }
 
     fn plan_start(self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
@@ -315,27 +336,31 @@ impl Audit<'_> {
         Ok((gone, old.len()))
     }
 
-    /// Deletes a batch of rows before the start of the chain, and returns their number.
-    fn plan_removal(self, snapshot: &Snapshot) -> Result<(Change, usize), Error> {
+    /// The places of a batch of rows before the start of the chain, by shard.
+    fn removable(self, held: &HeldShards) -> Result<BTreeMap<Shard, Vec<Vec<u8>>>, Error> {
+        let snapshot = &self.vault.snapshot()?;
+        let mut found: BTreeMap<Shard, Vec<Vec<u8>>> = BTreeMap::new();
         let Some((start, heads)) = Checkpoint::start_with_heads(snapshot)? else {
-            return Ok((Change::new(), 0));
+            return Ok(found);
         };
         if !self.may_prune_to(snapshot, &[start], SignatureKind::Start)? {
-            return Ok((Change::new(), 0));
+            return Ok(found);
         }
-        let (mut change, mut count): (_, usize) = (Change::new(), 0);
+        let mut left = SWEEP_BATCH_MAX;
         for (shard, scopes) in scopes_by_shard(snapshot)? {
+            if held.contains(&shard) {
+                continue;
+            }
             let gone = shard.entries().start..heads.of(shard).next;
             for scope in scopes {
                 let range = tables::audit_between(&scope, &gone);
-                let left = SWEEP_BATCH_MAX.saturating_sub(count);
                 for entry in snapshot.range(&range)?.take(left) {
-                    change = change.delete(Table::Audit, entry?.0);
-                    count = count.saturating_add(1);
+                    found.entry(shard).or_default().push(entry?.0);
+                    left = left.saturating_sub(1);
                 }
             }
         }
-        Ok((change, count))
+        Ok(found)
     }
 
     /// True when this vault signed these checkpoints. A forged checkpoint must not cause removals.

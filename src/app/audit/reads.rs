@@ -1,8 +1,10 @@
 //! Entries of reads: gathered in a bounded queue, and committed to the audit chain together.
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::{Mutex, Notify, oneshot};
@@ -13,7 +15,9 @@ use crate::app::audit::rows;
 use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::{Audit, Vault, origin};
-use crate::bounds::{AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT, AUDIT_RETRY};
+use crate::bounds::{
+    AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT, AUDIT_RETRY, SHARD_WAIT_MAX,
+};
 use crate::domain::audit::{Act, AuditEntry, Entity};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
@@ -91,48 +95,68 @@ impl Audit<'_> {
     /// Runs as long as the server. Returns when the store no longer accepts entries; from then on
     /// no read is answered.
     pub async fn write_reads(self) {
+        let is_shared = self.vault.processes().may_be_several();
+        let wait = if is_shared { Wait::Promptly } else { Wait::ForAll };
+        let mut has_rest = false;
         loop {
-            self.vault.reads.wake.notified().await;
+            let woken = self.vault.reads.wake.notified();
+            if has_rest {
+                tokio::time::timeout(AUDIT_READS_WAIT, woken).await.ok();
+            } else {
+                woken.await;
+            }
             if self.vault.reads.mode == AuditReads::Batched {
                 tokio::time::sleep(AUDIT_READS_WAIT).await;
             }
-            if self.flush_reads().await.is_err() {
-                return;
-            }
+            has_rest = match self.flush(wait).await {
+                Ok(rest) => rest > 0,
+                Err(_) => return,
+            };
         }
     }
 
     /// Returns when every read that was queued before this call is durable. Later reads are not
     /// waited for: under load the queue may never be empty.
     pub async fn flush_reads(self) -> Result<(), Error> {
+        self.flush(Wait::ForAll).await.map(|_none| ())
+    }
+
+    /// Returns the number of entries that are neither queued nor durable.
+    async fn flush(self, wait: Wait) -> Result<usize, Error> {
         let mut outbox = self.vault.reads.outbox.lock().await;
         self.vault.reads.is_known.store(false, Ordering::SeqCst);
         // An earlier flush may have been cancelled after it submitted entries.
-        outbox.hear(self.vault).await?;
-        let mut left = outbox.taken.len().saturating_add(outbox.queue.len());
-        while left > 0 {
-            while outbox.taken.len() < left.min(AUDIT_CHANGE_ENTRIES_MAX) {
+        outbox.hear(self.vault, wait).await?;
+        let mut left = outbox.queue.len();
+        loop {
+            // A shard that is held up must not fill the memory.
+            let room = AUDIT_QUEUE_MAX.saturating_sub(outbox.len());
+            for _ in 0..left.min(AUDIT_CHANGE_ENTRIES_MAX).min(room) {
                 let Ok(noted) = outbox.queue.try_recv() else { break };
                 outbox.taken.push(noted);
+                left = left.saturating_sub(1);
             }
-            if outbox.taken.is_empty() {
-                return Ok(());
-            }
-            let count = outbox.taken.len();
             self.submit_taken(&mut outbox)?;
-            outbox.hear(self.vault).await?;
+            outbox.hear(self.vault, wait).await?;
+            let is_done = match wait {
+                Wait::ForAll => left == 0 && outbox.len() == 0,
+                Wait::Promptly => left == 0 || outbox.len() >= AUDIT_QUEUE_MAX,
+            };
+            if is_done {
+                return Ok(outbox.len());
+            }
             if !outbox.taken.is_empty() {
                 tokio::time::sleep(AUDIT_RETRY).await;
             }
-            left = left.saturating_sub(count.saturating_sub(outbox.taken.len()));
         }
-        Ok(())
     }
 
-    /// Submits the taken entries as one change for each shard. Those that the writer has no room for,
-    /// or all of them while the database does not answer, stay taken.
+    /// Submits the taken entries as one change for each shard, which has one at a time. Those that the
+    /// writer has no room for, or all of them while the database does not answer, stay taken.
     fn submit_taken(self, outbox: &mut Outbox) -> Result<(), Error> {
-        let shards = self.vault.store.shards();
+        if outbox.taken.is_empty() {
+            return Ok(());
+        }
         // Events are sealed under a tenant's key, which a rotation must not destroy before they are
         // queued.
         let snapshot = match self.vault.snapshot() {
@@ -140,17 +164,19 @@ impl Audit<'_> {
             snapshot => snapshot?,
         };
         let _epoch = snapshot.epoch();
-        let mut by_shard: BTreeMap<Shard, Vec<ReadNote>> = BTreeMap::new();
-        for noted in outbox.taken.drain(..) {
-            by_shard.entry(shards.of_scope(noted.tenant.bytes())).or_default().push(noted);
-        }
-        for noted in by_shard.into_values() {
+        let taken = std::mem::take(&mut outbox.taken);
+        for (shard, noted) in self.vault.by_shard(taken, |noted| *noted.tenant.bytes()) {
+            if outbox.handed.iter().any(|handed| handed.shard == shard) {
+                outbox.taken.extend(noted);
+                continue;
+            }
             let change = rows_of(self.vault, &snapshot, &noted).passing_over_closed();
             let (change, effects) = self.vault.webhooks().write_events(&snapshot, change);
             match self.vault.store.submit(change) {
                 Ok(verdict) => {
-                    let verdict = Box::pin(verdict);
-                    outbox.handed.push(SubmittedReads { verdict, noted, effects });
+                    let (verdict, is_late) = (Box::pin(verdict), false);
+                    let handed = SubmittedReads { shard, verdict, noted, effects, is_late };
+                    outbox.handed.push(handed);
                 }
                 Err(CommitFailure::QueueFull | CommitFailure::Unavailable) => {
                     outbox.taken.extend(noted);
@@ -236,29 +262,72 @@ pub(super) struct ReadNote {
 pub(super) struct Outbox {
     pub(super) queue: Receiver<ReadNote>,
     pub(super) taken: Vec<ReadNote>,
-    /// A change for each shard.
+    /// At most one change for each shard.
     pub(super) handed: Vec<SubmittedReads>,
 }
 
+/// The verdicts that a flush waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wait {
+    ForAll,
+    /// Without those of shards that are held up.
+    Promptly,
+}
+
 pub(super) struct SubmittedReads {
+    shard: Shard,
     pub(super) verdict: Pin<Box<dyn Future<Output = Result<Verdict, CommitFailure>> + Send>>,
     pub(super) noted: Vec<ReadNote>,
     effects: EventEffects,
+    /// A flush has waited for the verdict in vain.
+    is_late: bool,
 }
 
 impl Outbox {
-    /// Waits for the verdicts on the submitted entries, and notifies their waiters. Entries that were
-    /// not written because the database did not answer are taken again.
-    async fn hear(&mut self, vault: &Vault) -> Result<(), CommitFailure> {
-        while let Some(handed) = self.handed.last_mut() {
-            let heard = handed.verdict.as_mut().await;
-            let Some(SubmittedReads { noted, effects, .. }) = self.handed.pop() else {
-                return Ok(());
+    /// The number of entries that were taken from the queue.
+    fn len(&self) -> usize {
+        let handed = self.handed.iter().map(|handed| handed.noted.len());
+        handed.fold(self.taken.len(), usize::saturating_add)
+    }
+
+    /// Waits for the verdicts on the submitted entries.
+    async fn hear(&mut self, vault: &Vault, wait: Wait) -> Result<(), CommitFailure> {
+        let heard = poll_fn(|context| {
+            if let Err(failure) = self.hear_ready(vault, context) {
+                return Poll::Ready(Err(failure));
+            }
+            let is_awaited = |it: &SubmittedReads| wait == Wait::ForAll || !it.is_late;
+            if self.handed.iter().any(is_awaited) { Poll::Pending } else { Poll::Ready(Ok(())) }
+        });
+        let heard = match wait {
+            Wait::ForAll => Ok(heard.await),
+            Wait::Promptly => tokio::time::timeout(SHARD_WAIT_MAX, heard).await,
+        };
+        if heard.is_err() {
+            self.handed.iter_mut().for_each(|handed| handed.is_late = true);
+        }
+        heard.unwrap_or(Ok(()))
+    }
+
+    /// Notifies the waiters of entries that are durable. Entries that were not written because the
+    /// database did not answer are taken again.
+    fn hear_ready(
+        &mut self,
+        vault: &Vault,
+        context: &mut Context<'_>,
+    ) -> Result<(), CommitFailure> {
+        let mut at = 0;
+        while let Some(handed) = self.handed.get_mut(at) {
+            let Poll::Ready(heard) = handed.verdict.as_mut().poll(context) else {
+                at = at.saturating_add(1);
+                continue;
             };
+            let SubmittedReads { noted, effects, .. } = self.handed.remove(at);
             match heard {
                 Ok(_) => (),
                 Err(CommitFailure::Unavailable) => {
-                    self.taken.extend(noted);
+                    // Before later ones of the same tenant.
+                    drop(self.taken.splice(..0, noted));
                     continue;
                 }
                 Err(failure) => {

@@ -85,12 +85,20 @@ impl RefusalLog<'_> {
         let attempts = taken.iter().map(|row| row.refusals().count);
         let attempts = attempts.fold(0, u64::saturating_add);
         let entries = u64::try_from(taken.len()).unwrap_or(u64::MAX);
-        // No await between taking and submitting: dropping this task loses no rows.
-        let verdict = match self.vault.store.submit(self.change(&taken)) {
-            Ok(verdict) => verdict.await,
-            Err(failure) => Err(failure),
-        };
-        settle(&self.vault.refusals, taken, verdict)?;
+        // No await between taking and submitting: dropping this task loses no rows. Each change
+        // concerns one shard, so that a held one delays no other.
+        let by_shard = self.vault.by_shard(taken, |row| row.scope().bytes()).into_values();
+        let submit = |taken: Vec<RefusedRow>| (self.vault.store.submit(self.change(&taken)), taken);
+        let submitted: Vec<_> = by_shard.map(submit).collect();
+        let mut settled = Ok(());
+        for (submitted, taken) in submitted {
+            let verdict = match submitted {
+                Ok(verdict) => verdict.await,
+                Err(failure) => Err(failure),
+            };
+            settled = settled.and(settle(&self.vault.refusals, taken, verdict));
+        }
+        settled?;
         Ok(Some(WrittenRefusals { attempts, entries, first_at }))
     }
 

@@ -1,12 +1,14 @@
 //! The optimistic commit loop: decide on a snapshot, commit, and decide again if a concurrent
 //! change has invalidated the decision.
 
+use std::collections::BTreeMap;
+
 use crate::app::Vault;
 use crate::app::commit::idempotency::Guard;
 use crate::app::error::{Error, Fault};
-use crate::bounds::DECISIONS_MAX;
+use crate::bounds::{DECISIONS_MAX, SHARD_WAIT_MAX};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
-use crate::store::{Authority, Change, Snapshot, Verdict};
+use crate::store::{Authority, Change, Shard, Snapshot, Verdict};
 
 /// Decides which changes are accepted when the disk is nearly full, or when another vault was
 /// promoted in place of this one.
@@ -73,6 +75,34 @@ impl Vault {
             Ok((change, CommitOutcome { outcome, answer }))
         };
         commit_loop(self, priority, write.guard, decide, |committed| Some(&committed.answer)).await
+    }
+}
+
+impl Vault {
+    /// Work on one shard that must not hold up other shards: a process that hangs may have its turn.
+    /// After [`SHARD_WAIT_MAX`] this fails, though the change may still be written.
+    pub(in crate::app) async fn for_a_while<T>(
+        &self,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, Error> {
+        if !self.processes().may_be_several() {
+            return work.await;
+        }
+        tokio::time::timeout(SHARD_WAIT_MAX, work).await.unwrap_or(Err(Error::Busy))
+    }
+
+    /// Groups rows by the shards of their scopes.
+    pub(in crate::app) fn by_shard<T>(
+        &self,
+        rows: impl IntoIterator<Item = T>,
+        scope: impl Fn(&T) -> [u8; 16],
+    ) -> BTreeMap<Shard, Vec<T>> {
+        let shards = self.store.shards();
+        let mut found: BTreeMap<Shard, Vec<T>> = BTreeMap::new();
+        for row in rows {
+            found.entry(shards.of_scope(&scope(&row))).or_default().push(row);
+        }
+        found
     }
 }
 

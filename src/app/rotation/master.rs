@@ -6,6 +6,7 @@ use crate::app::commit::commit_loop::Priority;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::facts;
 use crate::app::keys::ring::identity;
+use crate::app::rotation::state::SubmittedUses;
 use crate::crypto::{KeyTransfer, KeyUse, MasterKey, TransferMessage, version};
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::hex;
@@ -141,17 +142,37 @@ impl KeyRotation<'_> {
 
     /// Adds the uses counted in memory to the file. A killed process loses its unwritten uses.
     pub async fn write_uses(self) -> Result<(), Error> {
-        let _alone = self.vault.rotations.uses.lock().await;
-        let used = self.vault.uses.take();
+        let mut submitted = self.vault.rotations.uses.lock().await;
         let add = |change: Change, used: &KeyUse| {
             let times = i64::try_from(used.times).unwrap_or(i64::MAX);
             change.count(tables::seal_counts(&used.scope, used.number), times)
         };
-        let change = used.iter().fold(Change::new(), add).passing_over_closed();
-        let written = self.vault.store.commit(change).await;
-        if written.is_err() {
-            self.vault.uses.put_back(&used);
+        let mut written = Ok(());
+        for used in self.vault.by_shard(self.vault.uses.take(), |used| used.scope).into_values() {
+            let change = used.iter().fold(Change::new(), add).passing_over_closed();
+            match self.vault.store.submit(change) {
+                Ok(verdict) => submitted.push(SubmittedUses { verdict: Box::pin(verdict), used }),
+                Err(failure) => {
+                    self.vault.uses.put_back(&used);
+                    written = Err(failure.into());
+                }
+            }
         }
-        Ok(written.map(drop)?)
+        for mut waiting in std::mem::take(&mut *submitted) {
+            let verdict = async { Ok(waiting.verdict.as_mut().await) };
+            match self.vault.for_a_while(verdict).await {
+                Ok(Ok(_)) => (),
+                Ok(Err(failure)) => {
+                    self.vault.uses.put_back(&waiting.used);
+                    written = Err(failure.into());
+                }
+                // The verdict comes later.
+                Err(late) => {
+                    submitted.push(waiting);
+                    written = Err(late);
+                }
+            }
+        }
+        written
     }
 }

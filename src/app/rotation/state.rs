@@ -1,14 +1,16 @@
 //! The in-memory state of rotations.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use crate::bounds::ROTATION_METER_PERIOD;
-use crate::crypto::{KeyTransfer, Phase};
+use crate::crypto::{KeyTransfer, KeyUse, Phase};
 use crate::domain::time::Timestamp;
 use crate::lock::Lock;
+use crate::store::{CommitFailure, Verdict};
 
 /// `begun` wakes the background task.
 #[derive(Debug, Default)]
@@ -24,8 +26,16 @@ pub(in crate::app) struct Rotations {
     pub(super) master: tokio::sync::Mutex<()>,
     pub(super) handover: Lock<Option<KeyTransfer>>,
     /// One write of counted uses at a time: the next one then finds a complete count in the file.
-    pub(super) uses: tokio::sync::Mutex<()>,
+    pub(super) uses: tokio::sync::Mutex<Vec<SubmittedUses>>,
 }
+
+/// Counted uses of the keys of one shard, until the writer's verdict.
+pub(super) struct SubmittedUses {
+    pub(super) verdict: Pin<Box<dyn Future<Output = Result<Verdict, CommitFailure>> + Send>>,
+    pub(super) used: Vec<KeyUse>,
+}
+
+opaque_debug!(SubmittedUses);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::app) struct RotationProgress {

@@ -1,7 +1,8 @@
-//! Removes due records in small batches, ordered by time, without a scan.
+//! Removes due records in small batches, ordered by time, without a scan. Each change concerns one
+//! shard: if its turn cannot be taken, the other shards are swept all the same.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 
 use uuid::Uuid;
 
@@ -25,7 +26,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::idempotency::live_half_days;
 use crate::store::tables::{CodeEnd, CvcEntry, ExpiryEntry, ExpiryKind, KeyRange};
-use crate::store::{Change, Snapshot, Table, tables};
+use crate::store::{Change, Shard, Snapshot, Table, tables};
 use crate::threeds;
 
 const SYSTEM: Actor = Actor::System;
@@ -45,17 +46,31 @@ enum DueRows {
     Codes,
     /// Entries of the table of expiries.
     Records,
+    /// Stored answers of half-days that are over.
+    Answers,
+    /// Rows that find these answers. Only a damaged file still has some.
+    Finders,
 }
+
+/// The shards that the sweep leaves out because their turns cannot be taken now.
+pub(in crate::app) type HeldShards = BTreeSet<Shard>;
 
 /// The keys of the tenants whose rows a batch removes.
 type KnownKeys = HashMap<TenantId, TenantKeys>;
 
 impl DueRows {
     fn until(self, now: Timestamp) -> KeyRange {
+        let [.., oldest_live] = live_half_days(now);
         match self {
             Self::Codes => tables::cvcs_before(tables::cvc_minute(now)),
             Self::Records => tables::expiries_until(now),
+            Self::Answers => tables::idempotency_answers_before(oldest_live),
+            Self::Finders => tables::idempotency_before(oldest_live),
         }
+    }
+
+    const fn are_records(self) -> bool {
+        matches!(self, Self::Codes | Self::Records)
     }
 
     /// Names a row in the log; nil for an invalid key.
@@ -63,6 +78,7 @@ impl DueRows {
         let found = match self {
             Self::Codes => tables::cvc_of_key(key).map(|code| (code.tenant, code.id)),
             Self::Records => tables::expiry_of_key(key).map(|due| (due.tenant, due.id)),
+            Self::Answers | Self::Finders => None,
         };
         found.unwrap_or((TenantId::new(Uuid::nil()), Uuid::nil()))
     }
@@ -71,29 +87,34 @@ impl DueRows {
 impl Upkeep<'_> {
     /// Removes everything that is due now, batch after batch. The keys of card verification codes
     /// are destroyed first: without them the codes are unreadable, and the rest is not urgent. On a
-    /// full disk the rest waits.
+    /// full disk the rest waits. Fails as busy if a shard was left out.
     pub async fn sweep_all(self) -> Result<usize, Error> {
         let begun = self.vault.now();
         let mut total: usize = 0;
-        for rows in [DueRows::Records, DueRows::Codes] {
+        let mut held = HeldShards::new();
+        for rows in [DueRows::Records, DueRows::Codes, DueRows::Answers, DueRows::Finders] {
             let mut from = Vec::new();
             loop {
                 self.vault.cvcs().destroy_keys()?;
-                if self.vault.disk_state() == DiskState::Full {
+                if self.vault.disk_state() == DiskState::Full && rows.are_records() {
                     return Ok(total);
                 }
-                let swept = self.sweep_batch(rows, &from).await?;
-                total = total.saturating_add(swept.removed);
+                let swept = self.sweep_batch(rows, &from, &mut held).await?;
+                if rows.are_records() {
+                    total = total.saturating_add(swept.removed);
+                }
                 match swept.next {
                     Some(next) => from = next,
                     None => break,
                 }
             }
         }
-        while self.sweep_answers().await? == SWEEP_BATCH_MAX {}
         self.vault.audit().sign_when_due(self.by).await?;
-        self.vault.audit().sweep(self.by).await?;
+        self.vault.audit().sweep(self.by, &mut held).await?;
         self.vault.rotation().write_uses().await?;
+        if !held.is_empty() {
+            return Err(Error::Busy);
+        }
         self.swept(begun);
         Ok(total)
     }
@@ -106,22 +127,56 @@ impl Upkeep<'_> {
 
     #[cfg(test)]
     pub(in crate::app) async fn sweep(self, from: &[u8]) -> Result<SweepProgress, Error> {
-        self.sweep_batch(DueRows::Records, from).await
+        self.sweep_batch(DueRows::Records, from, &mut HeldShards::new()).await
     }
 
-    async fn sweep_batch(self, rows: DueRows, from: &[u8]) -> Result<SweepProgress, Error> {
+    /// One change for each shard that is not held.
+    async fn sweep_batch(
+        self,
+        rows: DueRows,
+        from: &[u8],
+        held: &mut HeldShards,
+    ) -> Result<SweepProgress, Error> {
         let now = self.vault.now();
         let range = rows.until(now).starting_after(from);
+        let due = self.vault.snapshot()?.first(&range, SWEEP_BATCH_MAX)?;
+        let last = due.last().filter(|_| due.len() == SWEEP_BATCH_MAX);
+        let next = last.map(|(key, _)| key.clone());
+        let keys = due.into_iter().map(|(key, _)| key);
+        let scope = |key: &Vec<u8>| range.table().scope_in_key(key).unwrap_or_default();
+        let mut removed: usize = 0;
+        for (shard, keys) in self.vault.by_shard(keys, scope) {
+            if held.contains(&shard) {
+                continue;
+            }
+            match self.vault.for_a_while(self.remove(rows, &keys, now)).await {
+                Ok(count) => removed = removed.saturating_add(count),
+                Err(Error::Busy) => drop(held.insert(shard)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(SweepProgress { removed, next })
+    }
+
+    /// Removes rows of one shard. Returns their number.
+    async fn remove(self, rows: DueRows, due: &[Vec<u8>], now: Timestamp) -> Result<usize, Error> {
+        let table = rows.until(now).table();
         self.by
             .commit(self.vault, Priority::Upkeep, |snapshot| {
-                let due = snapshot.first(&range, SWEEP_BATCH_MAX)?;
                 let mut keys = KnownKeys::new();
                 let mut change = Change::new();
                 let mut removed: usize = 0;
-                for (key, _) in &due {
+                // Another change may have removed some of them meanwhile.
+                let places: Vec<_> = due.iter().map(|key| (table, key.as_slice())).collect();
+                let rest = due.iter().zip(snapshot.values(&places)?);
+                for (key, _) in rest.filter(|(_, value)| value.is_some()) {
                     let removal = match rows {
                         DueRows::Codes => self.remove_code(snapshot, key, now, &mut keys),
                         DueRows::Records => self.remove_due(snapshot, key, now, &mut keys),
+                        DueRows::Answers => Ok(remove_answer(key)),
+                        DueRows::Finders => {
+                            Ok(Change::new().delete(Table::Idempotency, key.clone()))
+                        }
                     };
                     match removal {
                         Ok(removal) => {
@@ -133,40 +188,11 @@ impl Upkeep<'_> {
                         // A damaged record stays. It must not stop the rest of the batch.
                         Err(error) => {
                             let (tenant, id) = rows.owner(key);
-                            self.vault.damage.pass_over(range.table(), tenant, id, error)?;
+                            self.vault.damage.pass_over(table, tenant, id, error)?;
                         }
                     }
                 }
-                let last = due.last().filter(|_| due.len() == SWEEP_BATCH_MAX);
-                let next = last.map(|(key, _)| key.clone());
-                Ok((change, SweepProgress { removed, next }))
-            })
-            .await
-    }
-
-    /// Removes stored answers of half-days that are over. Returns their number.
-    async fn sweep_answers(self) -> Result<usize, Error> {
-        let [.., oldest_live] = live_half_days(self.vault.now());
-        self.by
-            .commit(self.vault, Priority::Upkeep, |snapshot| {
-                let mut change = Change::new();
-                let answers = tables::idempotency_answers_before(oldest_live);
-                let answers = snapshot.first(&answers, SWEEP_BATCH_MAX)?;
-                for (key, _) in &answers {
-                    if let Some(finder) = tables::finder_of_answer(key) {
-                        change = change.delete(Table::Idempotency, finder);
-                    }
-                    change = change.delete(Table::IdempotencyAnswers, key.clone());
-                }
-                if !answers.is_empty() {
-                    return Ok((change, answers.len()));
-                }
-                // Only a damaged file still has rows that find no answer.
-                let finders =
-                    snapshot.first(&tables::idempotency_before(oldest_live), SWEEP_BATCH_MAX)?;
-                let count = finders.len();
-                let delete = |change: Change, (key, _)| change.delete(Table::Idempotency, key);
-                Ok((finders.into_iter().fold(change, delete), count))
+                Ok((change, removed))
             })
             .await
     }
@@ -295,5 +321,13 @@ impl Upkeep<'_> {
         let record =
             self.vault.token_rows().forget_intent_cvc(intent, version, keys, CodeEnd::Expired)?;
         Ok(removal.and(record).and(audit))
+    }
+}
+
+fn remove_answer(key: &[u8]) -> Change {
+    let change = Change::new().delete(Table::IdempotencyAnswers, key.to_vec());
+    match tables::finder_of_answer(key) {
+        Some(finder) => change.delete(Table::Idempotency, finder),
+        None => change,
     }
 }

@@ -105,9 +105,20 @@ pub trait Engine: fmt::Debug + Send + Sync {
     fn close(&self) -> Result<(), StorageFailure>;
 }
 
-/// The shards that a batch changes. Their turns are taken in this order, so that no two processes
-/// wait for each other.
+/// The shards that a batch changes. All processes take turns in one order, so that no two wait for
+/// each other: by number, and the vault's own last. A batch that waits for a tenant's shard then
+/// holds up nothing of the vault.
 pub type Turns = BTreeSet<Shard>;
+
+/// The shard whose writer writes a batch with these turns. The vault's own writes what concerns the
+/// vault alone, or the tenants of several shards.
+pub(super) fn lane_of(turns: &Turns) -> Shard {
+    let mut of_tenants = turns.iter().filter(|it| **it != Shard::VAULT);
+    match (of_tenants.next(), of_tenants.next()) {
+        (Some(only), None) => *only,
+        (Some(_), Some(_)) | (None, _) => Shard::VAULT,
+    }
+}
 
 /// Decides on changes from the newest rows.
 pub type Decide<'a> = dyn FnMut(&dyn Read) -> Result<Vec<RowChange>, StorageFailure> + 'a;

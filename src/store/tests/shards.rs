@@ -13,7 +13,7 @@ use crate::store::chain::{
     TrustAnchors,
 };
 use crate::store::engine::memory::MemoryEngine;
-use crate::store::engine::{Engine as _, Row, Turns};
+use crate::store::engine::{Engine as _, Row, Turns, lane_of};
 use crate::store::failure::StorageFailure;
 use crate::store::shards::Shards;
 use crate::store::shared::{Process, turns_of};
@@ -263,4 +263,15 @@ fn a_change_takes_the_turns_of_what_it_writes_and_of_what_must_be_absent() {
     assert_eq!(turns(&waiting), only(&[home(one)]));
     assert_eq!(turns(&Change::new()), only(&[Shard::VAULT]));
     assert_eq!(turns_of(&token(one, 1), Shards::default()), only(&[Shard::VAULT]));
+}
+
+#[test]
+fn a_change_of_one_tenant_and_the_vault_does_not_wait_behind_changes_of_other_tenants() {
+    let [one, other] = [3, 5].map(Shard::new);
+    let lane = |turns: &[Shard]| lane_of(&turns.iter().copied().collect());
+    assert_eq!(lane(&[one]), one);
+    assert_eq!(lane(&[Shard::VAULT, other]), other);
+    assert_eq!(lane(&[Shard::VAULT]), Shard::VAULT);
+    assert_eq!(lane(&[one, other]), Shard::VAULT, "no change of a running server has several");
+    assert_eq!(lane(&[]), Shard::VAULT);
 }

@@ -39,7 +39,6 @@ mod wait;
 mod wire;
 
 use std::collections::BTreeMap;
-use std::mem;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
@@ -60,7 +59,7 @@ use crate::store::engine::postgres::shared::Shared;
 use crate::store::engine::postgres::turn::{Attempt, BatchId, Puts};
 pub use crate::store::engine::postgres::url::DatabaseUrl;
 use crate::store::engine::postgres::view::{Rows, View};
-use crate::store::engine::{Decide, Engine, EngineHealth, Fetch, Read, Turns, Upkeep};
+use crate::store::engine::{Decide, Engine, EngineHealth, Fetch, Read, Turns, Upkeep, lane_of};
 use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::tables::Shard;
 
@@ -69,7 +68,7 @@ pub(in crate::store) struct PostgresEngine {
     readers: Arc<Readers>,
     /// Starts with the first wait for changes.
     listener: OnceLock<Option<Listener>>,
-    /// A writer for each shard. Batches of several shards are written by the vault's.
+    /// A writer for each shard, by [`lane_of`].
     writers: Lock<BTreeMap<Shard, Arc<Lock<Writer>>>>,
     access: Access,
     /// The server runs without fsync.
@@ -89,8 +88,8 @@ pub(in crate::store) enum Access {
 
 struct Writer {
     session: Option<PreparedClient>,
-    /// The session has begun the next batch's transaction.
-    has_turn: bool,
+    /// The turns of the next batch's transaction, if the session has begun it.
+    taken: Option<Turns>,
     /// Identifies this writer in the table of writers.
     id: [u8; 16],
     /// The number of the last attempt to write a batch.
@@ -120,27 +119,24 @@ impl PostgresEngine {
 
 impl PostgresEngine {
     fn writer_of(&self, shards: &Turns) -> Arc<Lock<Writer>> {
-        let lane = match shards.first() {
-            Some(only) if shards.len() == 1 => *only,
-            Some(_) | None => Shard::VAULT,
-        };
         let mut writers = self.writers.lock();
-        Arc::clone(writers.entry(lane).or_insert_with(|| Arc::new(Lock::new(Writer::new()))))
+        Arc::clone(
+            writers.entry(lane_of(shards)).or_insert_with(|| Arc::new(Lock::new(Writer::new()))),
+        )
     }
 }
 
 impl Writer {
     fn new() -> Self {
-        Self { session: None, has_turn: false, id: Random::new().bytes(), attempts: 0 }
+        Self { session: None, taken: None, id: Random::new().bytes(), attempts: 0 }
     }
 
     /// Begins the next batch's transaction. A failure here is ignored: the next attempt begins
     /// again and reports it.
     fn take_turn(&mut self, shared: &Shared, shards: &Turns) {
         if let Some(session) = self.session.take().filter(PreparedClient::is_open) {
-            self.has_turn = turn::begin(shared, &session, shards);
-            if self.has_turn {
-                self.session = Some(session);
+            if turn::begin(shared, &session, shards) {
+                (self.session, self.taken) = (Some(session), Some(shards.clone()));
             } else {
                 session.give_up();
             }
@@ -155,14 +151,14 @@ impl Writer {
         puts: Puts,
         decide: &mut Decide<'_>,
     ) -> Result<Option<()>, StorageFailure> {
-        let has_turn = mem::take(&mut self.has_turn);
-        let (session, has_begun) = match self.session.take().filter(PreparedClient::is_open) {
-            Some(session) => (session, has_turn),
-            None => (shared.connect(Use::Writing)?, false),
+        let taken = self.taken.take();
+        let (session, taken) = match self.session.take().filter(PreparedClient::is_open) {
+            Some(session) => (session, taken),
+            None => (shared.connect(Use::Writing)?, None),
         };
         self.attempts = self.attempts.saturating_add(1);
         let batch = BatchId { writer: &self.id, number: self.attempts, shards };
-        match turn::attempt(shared, &session, batch, (puts, has_begun), decide)? {
+        match turn::attempt(shared, &session, batch, (puts, taken), decide)? {
             Attempt::Written => {
                 self.session = Some(session);
                 Ok(Some(()))

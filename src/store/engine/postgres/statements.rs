@@ -27,8 +27,9 @@ const STATE: &str = "SELECT timeline FROM strongroom_state WHERE id = 1";
 const MOMENT: &str = "SELECT timeline, sequence + (SELECT coalesce(sum(turns.sequence), 0)::bigint \
     FROM strongroom_turns AS turns) FROM strongroom_state WHERE id = 1";
 
+/// The vault's own shard is 0, and the last one.
 const TURNS: &str = "SELECT shard FROM strongroom_turns WHERE shard = ANY($1) \
-    ORDER BY shard FOR UPDATE";
+    ORDER BY shard = 0, shard FOR UPDATE";
 
 const MARK: &str = "WITH counted AS (\
         UPDATE strongroom_turns SET sequence = sequence + 1 WHERE shard = ANY($3)) \

@@ -1,8 +1,8 @@
 //! A batch of changes as one transaction.
 //!
 //! Batches of one shard take turns: each transaction first locks the rows of the shards that it
-//! changes in `strongroom_turns`, in the order of their numbers. Batches of different shards do not
-//! wait for each other, nor do several of one process.
+//! changes in `strongroom_turns`, in the order of their numbers and the vault's own last. Batches of
+//! different shards do not wait for each other, nor do several of one process.
 //!
 //! The isolation level is READ COMMITTED, and the locks make it strict. Every row belongs to one
 //! shard and changes only under its turn, so what a batch reads of its own shards stays as it is
@@ -94,17 +94,19 @@ pub(super) struct BatchId<'a> {
     pub(super) shards: &'a Turns,
 }
 
-/// Decides and writes one batch. The session may have begun the transaction already.
+/// Decides and writes one batch. The session may have begun the transaction already, with the turn of
+/// the batch's first shard. The vault's is the last one, so it can still be taken.
 pub(super) fn attempt(
     shared: &Shared,
     session: &PreparedClient,
     batch: BatchId<'_>,
-    (puts, has_begun): (Puts, bool),
+    (puts, taken): (Puts, Option<Turns>),
     decide: &mut Decide<'_>,
 ) -> Result<Attempt, StorageFailure> {
-    let progress = Lock::new(Progress { has_begun, ..Progress::default() });
+    let progress = Lock::new(Progress { has_begun: taken.is_some(), ..Progress::default() });
+    let rest: Turns = taken.iter().flat_map(|taken| batch.shards - taken).collect();
     let turn = Rows(Turn { shared, session, shards: batch.shards, puts, progress });
-    let decided = decide(&turn).and_then(|rows| {
+    let decided = turn.0.take(&rest).and_then(|()| decide(&turn)).and_then(|rows| {
         // A batch without reads also takes its turns before it writes: the outcome of a lost COMMIT
         // is known once they can be taken again.
         if !rows.is_empty() && !turn.0.progress().has_begun {
@@ -229,6 +231,14 @@ impl Turn<'_> {
         })
     }
 
+    /// Takes further turns of a transaction that has begun.
+    fn take(&self, rest: &Turns) -> Result<(), StorageFailure> {
+        let take = async |session: &PreparedClient| {
+            session.statements.take_turns(&session.client, rest).await
+        };
+        if rest.is_empty() || self.ask(take)? { Ok(()) } else { Err(no_turns()) }
+    }
+
     /// Checks that the vault is still the same and has these shards.
     fn check(&self, taken: &Taken) -> Result<(), StorageFailure> {
         let timeline = taken.timeline.ok_or(Fault::Refused(Refusal::NoTables))?;
@@ -236,10 +246,14 @@ impl Turn<'_> {
             return Err(replaced());
         }
         if !taken.has_turns {
-            return Err(StorageFailure::Damaged(String::from("the turns of the shards")));
+            return Err(no_turns());
         }
         Ok(())
     }
+}
+
+fn no_turns() -> StorageFailure {
+    StorageFailure::Damaged(String::from("the turns of the shards"))
 }
 
 impl Ask for Turn<'_> {
