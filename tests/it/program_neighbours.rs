@@ -51,7 +51,7 @@ fn token_reads_go_on_beside_hostile_programs() {
         let body = json!({"name": "r", "code": code, "runtime": runtime});
         vault.post("/reactors", &other.keys.management, body).with_status(201).id()
     });
-    let alone = reads_per_second(&vault, &token, lasting);
+    let before = reads_per_second(&vault, &token, lasting);
     let is_over = AtomicBool::new(false);
     let beside = thread::scope(|scope| {
         let _over = SetOnDrop(&is_over);
@@ -69,6 +69,8 @@ fn token_reads_go_on_beside_hostile_programs() {
         wait_until("the end of hostile programs", || ended(&vault) >= 1.0);
         reads_per_second(&vault, &token, lasting)
     });
+    // The smaller one: other work of the machine may have begun meanwhile.
+    let alone = before.min(reads_per_second(&vault, &token, lasting));
     let ratio = beside / alone;
     println!("{alone:.0} reads a second alone, {beside:.0} beside programs: {ratio:.2}");
     assert!(ratio >= least, "{ratio:.2} of {alone:.0} reads a second");
