@@ -60,7 +60,7 @@ impl WorkerPool {
         let warm: Arc<Lock<VecDeque<Worker>>> = Arc::default();
         let started: Arc<Counter> = Arc::default();
         let (orders, taken) = mpsc::channel();
-        let mut starter = Starter {
+        let mut maker = WorkerMaker {
             plan,
             ended,
             template: None,
@@ -68,7 +68,7 @@ impl WorkerPool {
             warm: Arc::clone(&warm),
             started: Arc::clone(&started),
         };
-        let serve = move || starter.serve(&taken);
+        let serve = move || maker.serve(&taken);
         std::thread::Builder::new().name(String::from("code-starter")).spawn(serve)?;
         let pool = Self { warm, started, orders };
         pool.orders.send(Order::Fill).ok();
@@ -102,7 +102,7 @@ impl WorkerPool {
     }
 }
 
-struct Starter {
+struct WorkerMaker {
     plan: WorkerPlan,
     ended: Sender<Child>,
     template: Option<Arc<Template>>,
@@ -111,7 +111,7 @@ struct Starter {
     started: Arc<Counter>,
 }
 
-impl Starter {
+impl WorkerMaker {
     fn serve(&mut self, orders: &Receiver<Order>) {
         while let Ok(order) = orders.recv() {
             match order {
@@ -150,12 +150,11 @@ impl Starter {
         if self.copies_left == 0 {
             self.template = None;
         }
-        let template = match self.template.take() {
-            Some(template) => template,
-            None => {
-                self.copies_left = CODE_TEMPLATE_COPIES_MAX;
-                Arc::new(Template::start(&self.plan, self.ended.clone())?)
-            }
+        let template = if let Some(template) = self.template.take() {
+            template
+        } else {
+            self.copies_left = CODE_TEMPLATE_COPIES_MAX;
+            Arc::new(Template::start(&self.plan, self.ended.clone())?)
         };
         let WorkerCopy { id, process, socket } = template.copy()?;
         // Only a template that did not fail is asked again.

@@ -129,8 +129,9 @@ pub fn receive_descriptor(socket: impl AsFd, bytes: &mut [u8]) -> io::Result<Opt
     if received.bytes != wanted {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
-    Ok(control.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
-        _ => None,
-    }))
+    let first = control.drain().find_map(|message| {
+        let RecvAncillaryMessage::ScmRights(mut descriptors) = message else { return None };
+        descriptors.next()
+    });
+    Ok(first)
 }

@@ -36,7 +36,9 @@ pub(crate) fn measure(plan: &Plan, scratch: &Scratch, results: &mut Results) -> 
     let mut slices = |connections: usize| {
         let slice = || drive(&vault.target, &calls, connections, plan.pace);
         let slices = (0..SLICES).map(|_| slice()).collect::<Outcome<Vec<Slice>>>()?;
-        slices.iter().for_each(|slice| results.count_errors("react", slice));
+        for slice in &slices {
+            results.count_errors("react", slice);
+        }
         Outcome::Ok(slices)
     };
     let (one, many) = (slices(1)?, slices(CONNECTIONS)?);
