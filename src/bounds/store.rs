@@ -46,8 +46,10 @@ pub const PAGE_BYTES: usize = 1024 * 1024;
 /// Records that one sweep takes in one transaction.
 pub const SWEEP_BATCH_MAX: usize = 256;
 /// The wait of upkeep for one shard, of several. Then it goes on with the others, and takes up the
-/// shard with the next sweep.
-pub const SHARD_WAIT_MAX: Duration = Duration::from_secs(1);
+/// shard with the next sweep. A busy database takes less.
+pub const SHARD_SWEEP_MAX: Duration = Duration::from_secs(5);
+/// The wait for entries of reads in one shard, before those of other shards are written without it.
+pub const SHARD_READS_MAX: Duration = Duration::from_secs(1);
 /// The time between two sweeps.
 pub const SWEEP_PERIOD: Duration = Duration::from_secs(15);
 /// Rows of a deleted tenant that one step removes. Requests of other tenants wait for a step, a few

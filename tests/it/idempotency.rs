@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::bulk::count;
 use crate::harness::{
-    Answer, Connection, KillOnDrop, Request, Vault, delete, get, only_rule, patch, post, put,
-    wait_for, wait_for_clients,
+    Answer, Connection, KillOnDrop, Request, Vault, delete, get, needs_one_process, only_rule,
+    patch, post, put, wait_for, wait_for_clients,
 };
 use crate::race::at_once;
 
@@ -100,6 +100,7 @@ fn half_sent(vault: &Vault, once: &str) -> (Connection, Vec<u8>) {
 
 #[test]
 fn a_key_whose_first_request_is_still_being_sent_is_409_at_once() {
+    needs_one_process!("requests in flight are known to their process");
     let vault = Vault::start();
     let (mut first, rest) = half_sent(&vault, "k");
     for _ in 0..3 {
@@ -119,6 +120,7 @@ fn a_key_whose_first_request_is_still_being_sent_is_409_at_once() {
 
 #[test]
 fn a_client_that_leaves_before_its_body_is_sent_frees_its_key() {
+    needs_one_process!("requests in flight are known to their process");
     let vault = Vault::start();
     let (first, _) = half_sent(&vault, "k");
     create(&vault, "k", json!("fast")).problem(409);

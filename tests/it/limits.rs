@@ -4,7 +4,7 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::harness::{Answer, Request, Vault, delete, get, post};
+use crate::harness::{Answer, Request, Vault, delete, get, needs_one_process, post};
 
 const LEGACY: &str = "key_8sYQnqNfQ3yMZ2vXh5PqTk";
 
@@ -85,6 +85,7 @@ fn now_s(vault: &Vault) -> u64 {
 
 #[test]
 fn a_test_tenant_has_50_requests_in_10_seconds_for_each_key() {
+    needs_one_process!("each process counts its own requests");
     let vault = limited("test");
     let request = get("/permissions").key(&vault.keys.private);
     let refused = check_row(&vault, &request, 50);
@@ -104,6 +105,7 @@ fn a_test_tenant_has_50_requests_in_10_seconds_for_each_key() {
 
 #[test]
 fn the_operations_have_rows_of_their_own() {
+    needs_one_process!("each process counts its own requests");
     let vault = limited("production");
     let key = vault.keys.private.as_str();
     let merge = |request: Request| request.header("Content-Type", "application/merge-patch+json");
@@ -128,6 +130,7 @@ fn the_operations_have_rows_of_their_own() {
 
 #[test]
 fn a_public_key_over_50_a_minute_is_blocked_for_10_seconds() {
+    needs_one_process!("each process counts its own requests");
     let vault = limited("production");
     let request = get("/permissions").key(&vault.keys.public);
     let refused = check_row(&vault, &request, 50);
@@ -144,6 +147,7 @@ fn a_public_key_over_50_a_minute_is_blocked_for_10_seconds() {
 
 #[test]
 fn a_management_key_over_200_a_minute_is_blocked_for_a_minute() {
+    needs_one_process!("each process counts its own requests");
     let vault = limited("production");
     let request = get("/applications").key(&vault.keys.management);
     let refused = check_row(&vault, &request, 200);
@@ -158,6 +162,7 @@ fn a_management_key_over_200_a_minute_is_blocked_for_a_minute() {
 
 #[test]
 fn a_legacy_key_has_100_requests_a_minute() {
+    needs_one_process!("each process counts its own requests");
     let vault = limited("production");
     let made = vault.application("private", &["token:create"], &json!([])).id();
     let import =
@@ -171,6 +176,7 @@ fn a_legacy_key_has_100_requests_a_minute() {
 
 #[test]
 fn an_address_over_2000_in_10_seconds_is_blocked_for_30_whoever_it_says_it_is() {
+    needs_one_process!("each process counts its own requests");
     let vault = limited("production");
     let keys = ["", "key_prod_self_pvt_4WbQfP5hKXe9Bb2xM3Wn7a.00112233445566778899aabbccddeeff"];
     // The address that an untrusted peer claims changes nothing.
@@ -196,6 +202,7 @@ fn an_address_over_2000_in_10_seconds_is_blocked_for_30_whoever_it_says_it_is() 
 
 #[test]
 fn behind_a_trusted_proxy_the_client_counts_and_a_key_has_2000_wherever_it_comes_from() {
+    needs_one_process!("each process counts its own requests");
     let vault = Vault::start_with(&[
         "--rate-limits",
         "on",
@@ -225,6 +232,7 @@ fn behind_a_trusted_proxy_the_client_counts_and_a_key_has_2000_wherever_it_comes
 
 #[test]
 fn each_token_of_a_tokenize_call_counts() {
+    needs_one_process!("each process counts its own requests");
     let vault = limited("test");
     let body = json!(["a", "b", "c", "d", "e"]);
     let call = || vault.post("/tokenize", &vault.keys.private, body.clone());

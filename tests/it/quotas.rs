@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Ended, Vault, get};
+use crate::harness::{Ended, Vault, get, needs_one_process};
 use crate::limits::check_row;
 
 const DEFAULTS: [(&str, &str); 7] = [
@@ -72,6 +72,7 @@ fn a_quota_set_while_the_server_runs_holds_for_the_next_request() {
 
 #[test]
 fn the_rate_limit_quota_scales_and_lifts_the_rows() {
+    needs_one_process!("each process counts its own requests");
     let vault = Vault::start_with(&["--rate-limits", "on", "--stop-clock"]);
     let request = get("/permissions").key(&vault.keys.private);
     check_row(&vault, &request, 50);

@@ -8,11 +8,10 @@ use uuid::Uuid;
 
 use crate::app::audit::records::EndedRecords;
 use crate::app::audit::watch::AuditFinding;
-use crate::app::commit::commit_loop::Priority;
+use crate::app::commit::commit_loop::{HeldShards, Priority};
 use crate::app::commit::lanes::LaneGuard;
 use crate::app::error::{Error, Fault};
 use crate::app::findings::Report;
-use crate::app::upkeep::sweep::HeldShards;
 use crate::app::{Audit, Vault};
 use crate::bounds::{AUDIT_CHECKPOINT_PERIOD, AUDIT_ROWS_AT_ONCE, SWEEP_BATCH_MAX};
 use crate::crypto::{KeyPurpose, SigningKey, SystemKeys};

@@ -16,7 +16,7 @@ use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::{Audit, Vault, origin};
 use crate::bounds::{
-    AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT, AUDIT_RETRY, SHARD_WAIT_MAX,
+    AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT, AUDIT_RETRY, SHARD_READS_MAX,
 };
 use crate::domain::audit::{Act, AuditEntry, Entity};
 use crate::domain::id::TenantId;
@@ -301,7 +301,7 @@ impl Outbox {
         });
         let heard = match wait {
             Wait::ForAll => Ok(heard.await),
-            Wait::Promptly => tokio::time::timeout(SHARD_WAIT_MAX, heard).await,
+            Wait::Promptly => tokio::time::timeout(SHARD_READS_MAX, heard).await,
         };
         if heard.is_err() {
             self.handed.iter_mut().for_each(|handed| handed.is_late = true);

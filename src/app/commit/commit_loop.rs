@@ -1,12 +1,12 @@
 //! The optimistic commit loop: decide on a snapshot, commit, and decide again if a concurrent
 //! change has invalidated the decision.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::app::Vault;
 use crate::app::commit::idempotency::Guard;
 use crate::app::error::{Error, Fault};
-use crate::bounds::{DECISIONS_MAX, SHARD_WAIT_MAX};
+use crate::bounds::{DECISIONS_MAX, SHARD_SWEEP_MAX};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::store::{Authority, Change, Shard, Snapshot, Verdict};
 
@@ -78,9 +78,12 @@ impl Vault {
     }
 }
 
+/// The shards that upkeep leaves out because their turns cannot be taken now.
+pub(in crate::app) type HeldShards = BTreeSet<Shard>;
+
 impl Vault {
     /// Work on one shard that must not hold up other shards: a process that hangs may have its turn.
-    /// After [`SHARD_WAIT_MAX`] this fails, though the change may still be written.
+    /// After [`SHARD_SWEEP_MAX`] this fails, though the change may still be written.
     pub(in crate::app) async fn for_a_while<T>(
         &self,
         work: impl Future<Output = Result<T, Error>>,
@@ -88,7 +91,7 @@ impl Vault {
         if !self.processes().may_be_several() {
             return work.await;
         }
-        tokio::time::timeout(SHARD_WAIT_MAX, work).await.unwrap_or(Err(Error::Busy))
+        tokio::time::timeout(SHARD_SWEEP_MAX, work).await.unwrap_or(Err(Error::Busy))
     }
 
     /// Groups rows by the shards of their scopes.

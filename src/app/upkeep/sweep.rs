@@ -1,14 +1,14 @@
 //! Removes due records in small batches, ordered by time, without a scan. Each change concerns one
 //! shard: if its turn cannot be taken, the other shards are swept all the same.
 
+use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
 
 use uuid::Uuid;
 
 use crate::app::Upkeep;
 use crate::app::audit::entry::expired;
-use crate::app::commit::commit_loop::Priority;
+use crate::app::commit::commit_loop::{HeldShards, Priority};
 use crate::app::commit::disk::DiskState;
 use crate::app::error::{Error, Fault};
 use crate::app::records::{self, Record};
@@ -26,7 +26,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
 use crate::idempotency::live_half_days;
 use crate::store::tables::{CodeEnd, CvcEntry, ExpiryEntry, ExpiryKind, KeyRange};
-use crate::store::{Change, Shard, Snapshot, Table, tables};
+use crate::store::{Change, Snapshot, Table, tables};
 use crate::threeds;
 
 const SYSTEM: Actor = Actor::System;
@@ -51,9 +51,6 @@ enum DueRows {
     /// Rows that find these answers. Only a damaged file still has some.
     Finders,
 }
-
-/// The shards that the sweep leaves out because their turns cannot be taken now.
-pub(in crate::app) type HeldShards = BTreeSet<Shard>;
 
 /// The keys of the tenants whose rows a batch removes.
 type KnownKeys = HashMap<TenantId, TenantKeys>;

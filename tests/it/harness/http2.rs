@@ -52,13 +52,18 @@ pub(crate) fn only_http1() {
     CHOSEN.set(Some(Protocol::Http1));
 }
 
+/// For a test that ends before it starts a vault.
+pub(crate) fn skip_protocol() {
+    CHOSEN.set(None);
+}
+
 /// Runs a test with vaults that it talks to over HTTP/2.
 pub(crate) fn over_http2(test: fn()) {
     let answers = Arc::new(AtomicUsize::new(0));
     CHOSEN.set(Some(Protocol::Http2(Arc::clone(&answers))));
     test();
-    CHOSEN.set(None);
-    assert!(answers.load(Ordering::Relaxed) > 0, "nothing was answered over HTTP/2");
+    let is_skipped = CHOSEN.take().is_none();
+    assert!(is_skipped || answers.load(Ordering::Relaxed) > 0, "nothing was answered over HTTP/2");
 }
 
 /// Makes tests of the file a second time, over HTTP/2.

@@ -18,6 +18,7 @@ use crate::harness::directory::Directory;
 use crate::harness::fixtures::NUMBER;
 use crate::harness::http2::{Http2Connection, Protocol};
 use crate::harness::postgres::{Cluster, Database, on_postgres};
+use crate::harness::processes::Others;
 use crate::harness::program::{Ended, Running, run, run_with_input};
 use crate::harness::request::{Request, delete, get, patch, post, put};
 
@@ -28,6 +29,7 @@ const URL_FLAG: &str = "--engine-url-file";
 pub(crate) struct Vault {
     // Declared before the directory, so that the process ends before its files are removed.
     server: Option<Running>,
+    others: Others,
     flags: Vec<String>,
     pub(crate) address: SocketAddr,
     /// Of the listener for results, where there is one.
@@ -75,7 +77,9 @@ impl Vault {
     pub(crate) fn start_in(directory: Directory, flags: &[&str]) -> Self {
         let cluster = on_postgres().then(|| Cluster::shared().expect("PostgreSQL is installed"));
         let database = cluster.as_ref().map(|it| Arc::new(Database::new(it)));
-        Self::start_over(directory, flags, database)
+        let mut vault = Self::start_over(directory, flags, database);
+        vault.others = Others::beside(&vault);
+        vault
     }
 
     /// With its rows in this database.
@@ -102,6 +106,7 @@ impl Vault {
         let ready = ready.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
         let vault = Self {
             server: Some(server),
+            others: Others::default(),
             flags,
             address: address(&ready["url"]),
             results: results(&ready),
@@ -129,6 +134,7 @@ impl Vault {
         assert_eq!(self.keys, Keys::of(&ready), "a restart prints the same keys");
         self.server = Some(server);
         self.write_config();
+        self.others.each(Self::restart);
     }
 
     #[track_caller]
@@ -145,9 +151,11 @@ impl Vault {
         self.restart_as_service();
     }
 
-    /// Starts a vault that was stopped by `strongroom serve`, which has no keys to print.
+    /// Starts a vault that was stopped by `strongroom serve`, which has no keys to print. It is one
+    /// process from now on.
     pub(crate) fn restart_as_service(&mut self) {
         assert!(self.server.is_none(), "it still runs");
+        self.others = Others::default();
         self.move_key_out();
         let (server, address) = Running::serve(&self.config(), &self.directory.join("log"));
         self.address = address.unwrap_or_else(|| panic!("it did not start: {}", server.log()));
@@ -164,6 +172,7 @@ impl Vault {
     /// As `kill -9` does, also when it has ended by itself.
     pub(crate) fn kill(&mut self) {
         self.close_idle();
+        self.others.each(Self::kill);
         self.server.take().expect("it runs").kill();
     }
 
@@ -185,12 +194,15 @@ impl Vault {
     #[track_caller]
     pub(crate) fn wait(&mut self) -> Option<i32> {
         self.close_idle();
-        self.server.take().expect("it runs").wait()
+        let code = self.server.take().expect("it runs").wait();
+        self.others.each(Self::kill);
+        code
     }
 
     /// Ends it by SIGTERM and returns its exit code.
     pub(crate) fn stop(&mut self) -> Option<i32> {
         self.close_idle();
+        self.others.each(|other| assert_eq!(other.stop(), Some(0)));
         self.server.take().expect("it runs").terminate()
     }
 
@@ -311,13 +323,20 @@ impl Vault {
     /// Tries an idle connection first; if the server has closed it, a new one.
     #[track_caller]
     pub(crate) fn try_send(&self, request: &Request) -> io::Result<Answer> {
+        let answer = self.try_send_at_once(request)?;
+        self.others.follow(request, answer.status);
+        Ok(answer)
+    }
+
+    #[track_caller]
+    fn try_send_at_once(&self, request: &Request) -> io::Result<Answer> {
         if let Protocol::Http2(answers) = &self.protocol {
             return self.try_send_http2(request).inspect(|_| {
                 answers.fetch_add(1, Ordering::Relaxed);
             });
         }
         let bytes = request.bytes(&self.address.to_string());
-        let kept = self.idle.lock().unwrap().pop();
+        let kept = self.others.take(&mut self.idle.lock().unwrap());
         if let Some(connection) = kept
             && let Ok(answer) = self.exchange(connection, &bytes)
         {
@@ -329,7 +348,7 @@ impl Vault {
     #[track_caller]
     fn try_send_http2(&self, request: &Request) -> io::Result<Answer> {
         let host = self.address.to_string();
-        let kept = self.idle_http2.lock().unwrap().pop();
+        let kept = self.others.take(&mut self.idle_http2.lock().unwrap());
         let answered = kept.and_then(|mut connection| {
             let answer = connection.exchange(request, &host).ok()?;
             Some((answer, connection))
@@ -337,7 +356,8 @@ impl Vault {
         let (answer, connection) = if let Some(answered) = answered {
             answered
         } else {
-            let mut connection = Http2Connection::open(self.address, &self.client)?;
+            let mut connection =
+                Http2Connection::open(self.others.address(self.address), &self.client)?;
             (connection.exchange(request, &host)?, connection)
         };
         self.idle_http2.lock().unwrap().push(connection);
@@ -366,7 +386,7 @@ impl Vault {
     }
 
     pub(crate) fn try_connect(&self) -> io::Result<Connection> {
-        Connection::open_api(self.address, &self.client)
+        Connection::open_api(self.others.address(self.address), &self.client)
     }
 
     pub(crate) fn client(&self) -> &Arc<ClientConfig> {
@@ -458,15 +478,19 @@ impl Vault {
     pub(crate) fn operator_with_input(&self, arguments: &[&str], input: &str) -> Ended {
         let config = self.config();
         let config = ["--config", config.to_str().unwrap()];
-        run_with_input(&[arguments, &config].concat(), input)
+        let ended = run_with_input(&[arguments, &config].concat(), input);
+        self.others.follow_command(arguments);
+        ended
     }
 
     /// Moves the clock ahead and waits until the work that fell due is done.
     #[track_caller]
-    pub(crate) fn advance(&self, seconds: u64) -> Value {
+    pub(crate) fn advance(&self, by: u64) -> Value {
         let data = self.data();
-        let seconds = seconds.to_string();
-        run(&["dev-clock", "--data", data.to_str().unwrap(), "advance", &seconds]).json()
+        let seconds = by.to_string();
+        let advanced = run(&["dev-clock", "--data", data.to_str().unwrap(), "advance", &seconds]);
+        self.others.advance(by);
+        advanced.json()
     }
 
     pub(crate) fn verify(&self) -> Ended {
