@@ -353,14 +353,14 @@ fn a_planted_mask_shows_nothing_of_what_others_merge_into_the_token() {
 fn a_move_that_meets_a_duplicate_tells_no_fingerprint() {
     let vault = Vault::start();
     let id = card(&vault);
-    let there = json!({"type": "card", "data": {"number": NUMBER}, "containers": ["/b/"]});
+    let there = json!({"type": "card", "data": {"number": NUMBER}, "containers": ["/pci/b/"]});
     let other = vault.token(there);
     let rules = json!([rule(1, "/", "redact", &["token:read", "token:update"])]);
     for key in [
         vault.key_with("public", &["token:update"], &json!([])),
         vault.key_with("private", &[], &rules),
     ] {
-        let body = json!({"containers": ["/b/"], "deduplicate_token": true});
+        let body = json!({"containers": ["/pci/b/"], "deduplicate_token": true});
         let met = vault.patch_as(&key, &id, body).with_status(200);
         assert_eq!(met.id(), other);
         assert_eq!(met.json.get("fingerprint"), None, "{}", met.text());
