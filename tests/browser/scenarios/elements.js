@@ -227,7 +227,7 @@ const checkExample = async (h) => {
 const checkKeyboard = async (h) => {
   const page = await h.openPage({ url: `${h.vault.url}/examples/elements#key=${h.vault.keys.public}` });
   await elementFrame(page, 'text', { at: 1 });
-  const names = ['Card number', 'Expiry date', 'Security code', 'Store the card', 'Card number', 'Expiry date', 'Security code', 'Name', 'Social security number', 'Store the card and the texts'];
+  const names = ['All of them in light and in dark', 'Card number', 'Expiry date', 'Security code', 'Store the card', 'Card number', 'Expiry date', 'Security code', 'Name', 'Social security number', 'Store the card and the texts'];
   const focused = () => h.until('the focus', async () => {
     for (const frame of page.frames()) {
       const found = await frame.evaluate(() => {
