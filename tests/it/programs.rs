@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, get, post, run, wait_until};
+use crate::harness::{Answer, Vault, get, needs_one_process, post, run, wait_until};
 use crate::proxy::Scene;
 use crate::watch::on_socket;
 
@@ -267,6 +267,7 @@ fn requests_of_programs_have_marks_that_count_as_depth_when_they_come_back() {
 /// An id that counts would count the lines of other tenants, too.
 #[test]
 fn ids_of_lines_are_random_and_pages_of_lines_follow_each_other() {
+    needs_one_process!("lines are kept by the process that ran their program");
     let vault = Vault::start();
     let code = "module.exports = () => { for (let at = 0; at < 5; at++) console.log('line ' + at);
         return {}; };";
@@ -360,6 +361,7 @@ fn a_value_of_a_program_is_in_no_log_metric_or_entry_of_the_server() {
 #[test]
 fn a_traced_development_server_prints_calls_and_their_lines_but_no_values_of_its_own() {
     const SECRET: &str = "sk_of_the_configuration";
+    needs_one_process!("a process prints its own calls");
     let mut vault = Vault::start_with(&["--code-trace"]);
     let application = vault.application("private", &["token:create"], &json!([]));
     let code = "module.exports = async ({ args, bt }) => {
