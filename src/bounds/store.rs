@@ -48,7 +48,8 @@ pub const SWEEP_BATCH_MAX: usize = 256;
 /// The wait of upkeep for one shard, of several. Then it goes on with the others, and takes up the
 /// shard with the next sweep. A busy database takes less.
 pub const SHARD_SWEEP_MAX: Duration = Duration::from_secs(5);
-/// The wait for entries of reads in one shard, before those of other shards are written without it.
+/// A shard that does not take its entries of reads within this time is passed over, so that the
+/// entries of other shards are written.
 pub const SHARD_READS_MAX: Duration = Duration::from_secs(1);
 /// The time between two sweeps.
 pub const SWEEP_PERIOD: Duration = Duration::from_secs(15);

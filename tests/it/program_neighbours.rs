@@ -62,7 +62,7 @@ fn token_reads_go_on_beside_hostile_programs() {
             scope.spawn(move || {
                 while !is_over.load(Ordering::Relaxed) {
                     let answer = vault.post(&path, key, json!({"args": 1}));
-                    // A caller without a worker is told that the server is busy.
+                    // 503 if no worker was free.
                     assert!([500, 503].contains(&answer.status), "{}", answer.text());
                 }
             });

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal};
 use strongroom::testing::programs::{
     Contract, FetchFailure, Fetching, Level, ProgramCall, ProgramHost, ProgramOutcome,
     ProgramRequest, ProgramResponse, Programs as _, Thrown,
@@ -316,6 +317,11 @@ fn templates_with_memory(mib: u64) -> Vec<u32> {
     all.filter(|it| it.1 == std::process::id() && it.2 == mib).map(|it| it.0).collect()
 }
 
+fn signal(process: u32, signal: Signal) {
+    let id = Pid::from_raw(i32::try_from(process).unwrap()).unwrap();
+    rustix::process::kill_process(id, signal).unwrap();
+}
+
 /// The workers of such a plan: children of its templates.
 fn workers_with_memory(mib: u64) -> Vec<u32> {
     let templates = templates_with_memory(mib);
@@ -495,8 +501,7 @@ fn a_template_that_fails_is_replaced_and_ended_workers_are_reaped() {
         let programs = ProgramsOnWorkers::start(plan).await;
         wait_until("an ended worker that is reaped", || workers_with_memory(77).is_empty());
         let template = templates_with_memory(77);
-        let id = rustix::process::Pid::from_raw(i32::try_from(template[0]).unwrap()).unwrap();
-        rustix::process::kill_process(id, rustix::process::Signal::KILL).unwrap();
+        signal(template[0], Signal::KILL);
         assert_eq!(outcome_of(&programs, "module.exports = () => 1").await, "returned 1");
         wait_until("the end of the template that was killed", || {
             let templates = templates_with_memory(77);
@@ -511,7 +516,6 @@ fn a_template_that_stalls_is_replaced_and_its_workers_go_on() {
         let plan = CodePlan { memory_mib: 78, workers_warm: 0, ..plan() };
         let programs = ProgramsOnWorkers::start(plan).await;
         let template = templates_with_memory(78);
-        let id = rustix::process::Pid::from_raw(i32::try_from(template[0]).unwrap()).unwrap();
         let host = Arc::new(Host::default());
         // It asks once, and then asks again until the answer has come.
         let code = "module.exports = async () => {
@@ -527,7 +531,7 @@ fn a_template_that_stalls_is_replaced_and_its_workers_go_on() {
             while !begun() {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
-            rustix::process::kill_process(id, rustix::process::Signal::STOP).unwrap();
+            signal(template[0], Signal::STOP);
             let outcome = outcome_of(&programs, "module.exports = () => 1").await;
             assert_eq!(outcome, "returned 1");
             assert!(templates_with_memory(78).contains(&template[0]));

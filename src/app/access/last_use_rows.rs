@@ -14,7 +14,8 @@ use crate::store::{Change, Snapshot, Table, tables};
 
 impl AccessControl<'_> {
     /// Writes the last uses that are not in the file yet. Below the disk floor they stay in memory:
-    /// an administrator can do without them. Fails as busy if those of a shard were not written.
+    /// an administrator can do without them. Fails as busy if the uses in a shard could not be
+    /// written.
     pub async fn write_last_uses(self) -> Result<(), Error> {
         let scope = |(last, _): &(Arc<LastUse>, i64)| {
             Table::KeyUses.scope_in_key(&last.place).unwrap_or_default()

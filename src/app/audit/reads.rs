@@ -270,7 +270,7 @@ pub(super) struct Outbox {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wait {
     ForAll,
-    /// Without those of shards that are held up.
+    /// All but those of a shard that has kept an earlier flush waiting.
     Promptly,
 }
 

@@ -137,7 +137,7 @@ impl<'a> NewApplications<'a> {
         Ok(())
     }
 
-    /// The number of applications beside which those of this page fit.
+    /// The most applications that the tenant may have before this page adds its own.
     fn most_before(&self) -> usize {
         APPLICATIONS_MAX.saturating_sub(usize::try_from(self.created).unwrap_or(usize::MAX))
     }

@@ -1,8 +1,9 @@
 //! Several processes over one database for each vault of the suite, in a run over PostgreSQL with
 //! `STRONGROOM_TEST_PROCESSES`.
 //!
-//! Each connection goes to the next process, and requests take the connections in turn. Commands,
-//! signals and the log are those of the first process. The others start and stop with it.
+//! Each connection goes to the next process, and requests take the connections in turn. The first
+//! process alone gets commands and signals, and tests read its log alone. The others start and stop
+//! with it.
 
 use std::env;
 use std::io::Write as _;
