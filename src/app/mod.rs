@@ -21,7 +21,7 @@ mod findings;
 mod generation_cache;
 mod jobs;
 mod keys;
-mod named_list;
+mod named;
 mod open;
 mod origin;
 mod outbound;
@@ -84,7 +84,7 @@ pub use error::{Error, Fault, Upstream};
 pub use fair_pool::{Counts, Credential, FairPool, Party};
 pub use findings::Report;
 pub use keys::share_sets::ChainWord;
-pub use named_list::NamedQuery;
+pub use named::{Named, NamedQuery, Stamps};
 pub use open::VaultFailure;
 pub use outbound::{
     ClientIdentity, Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending,

@@ -25,7 +25,7 @@ use crate::store::tables::{self, CodeEnd, CountKind, ExpiryKind, KeyRange};
 use crate::store::{Change, Row, Snapshot, StorageFailure, Table};
 use crate::threeds;
 
-pub(in crate::app) trait Record: Sized {
+pub trait Record: Sized {
     type Id: Copy;
     const TABLE: Table;
     /// The record's name in the answer to an unknown id.
@@ -73,7 +73,7 @@ pub(in crate::app) trait Record: Sized {
 
 /// A row that belongs to a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::app) struct Entry {
+pub struct Entry {
     pub(in crate::app) table: Table,
     pub(in crate::app) key: Vec<u8>,
     /// `None` for a sealed value.

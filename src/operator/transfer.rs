@@ -14,8 +14,8 @@ use crate::domain::container::Container;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::token::Token;
 use crate::http::wire::json::Object;
-use crate::http::wire::proxy::ProxyDetail;
-use crate::http::wire::{application, proxy, tenant, token, webhook};
+use crate::http::wire::named::Detail;
+use crate::http::wire::{application, named, tenant, token, webhook};
 use crate::operator::Answer;
 use crate::operator::access::{application_id, tenant_id, text};
 use crate::secret::Secret;
@@ -189,7 +189,7 @@ fn render(item: &ExportItem<'_>) -> Secret<Vec<u8>> {
             object.time("at", at);
             object.close()
         }
-        ExportItem::Proxy(it) => of_kind("proxy", &proxy::render(it, ProxyDetail::All)),
+        ExportItem::Proxy(it) => of_kind("proxy", &named::render(it, Detail::All)),
         ExportItem::Tenant(it) => of_kind("tenant", &tenant::render_for_operator(it)),
         ExportItem::Token(it) => render_token(it),
         ExportItem::Webhook(it) => of_kind("webhook", &webhook::render(it)),

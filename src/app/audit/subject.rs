@@ -24,7 +24,7 @@ use crate::threeds::session::{CardSource, ThreedsSession};
 
 /// The resource that was acted on, with the fields that its event shows.
 #[derive(Debug, Clone)]
-pub(in crate::app) enum Subject<'a> {
+pub enum Subject<'a> {
     ApiKey(&'a ApiKey),
     Application(&'a Application),
     /// An intent that became the token of this id and type.

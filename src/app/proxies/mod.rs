@@ -1,7 +1,6 @@
 //! Pre-configured proxies: their records and the keys that choose them.
 
 pub(in crate::app) mod expressions;
-pub(in crate::app) mod manage;
 pub(in crate::app) mod transforms;
 
 use crate::app::Proxies;

@@ -4,7 +4,7 @@ use crate::app::Proxies;
 use crate::app::call_counts::CallCount;
 use crate::app::caller::Caller;
 use crate::app::error::Error;
-use crate::app::named_list::{NamedPage, NamedQuery};
+use crate::app::named::{NamedPage, NamedQuery};
 use crate::app::outbound::{OutboundFailure, OutboundResponse};
 use crate::app::proxy_calls::ProxyFailure;
 use crate::bounds::PROXIES_MAX;

@@ -4,7 +4,7 @@ use crate::app::Reactors;
 use crate::app::call_counts::CallCount;
 use crate::app::caller::Caller;
 use crate::app::error::Error;
-use crate::app::named_list::{NamedPage, NamedQuery};
+use crate::app::named::{NamedPage, NamedQuery};
 use crate::app::origin;
 use crate::bounds::REACTORS_MAX;
 use crate::domain::id::ReactorId;

@@ -2,6 +2,5 @@
 
 pub(in crate::app) mod called;
 mod events;
-pub(in crate::app) mod manage;
 pub(in crate::app) mod react;
 pub(in crate::app) mod results;

@@ -43,7 +43,7 @@ fn settings(request: &Value, response: &Value) -> Result<ProxySettings, Mistakes
 
 pub(super) async fn create(vault: &TestVault, response: &Value) -> Result<Proxy, Error> {
     let settings = || settings(&json!([]), response);
-    let made = vault.app.proxies().create(&vault.caller, &settings, &Write::plain()).await?;
+    let made = vault.app.create_named(&vault.caller, &settings, &Write::plain()).await?;
     Ok(made.outcome)
 }
 
@@ -126,7 +126,7 @@ fn a_proxy_is_found_by_its_whole_key_alone() {
             assert!(found(wrong).is_none(), "{wrong}");
         }
         vault.assert_clean();
-        vault.app.proxies().delete(&vault.caller, proxy.id).await.unwrap();
+        vault.app.delete_named::<Proxy>(&vault.caller, proxy.id).await.unwrap();
         assert!(found(key).is_none());
         vault.assert_clean();
     });

@@ -105,8 +105,8 @@ impl Scene {
             change(&mut settings);
             Ok::<_, Mistakes>(settings)
         };
-        let reactors = self.vault.app.reactors();
-        let made = block_on(reactors.create(&self.vault.caller, &settings, &Write::plain()));
+        let (app, write) = (&self.vault.app, Write::plain());
+        let made = block_on(app.create_named(&self.vault.caller, &settings, &write));
         made.unwrap().outcome
     }
 
@@ -249,7 +249,7 @@ fn a_program_has_the_rights_of_its_application_until_that_or_the_reactor_is_dele
     let caller = access.program(&identity).unwrap();
     assert!(caller.require_one_somewhere(&[Permission::TokenRead]).is_ok());
     assert!(caller.require_one_somewhere(&[Permission::TokenCreate]).is_err());
-    block_on(scene.vault.app.reactors().delete(owner, reactor.id)).unwrap();
+    block_on(scene.vault.app.delete_named::<Reactor>(owner, reactor.id)).unwrap();
     assert!(matches!(access.program(&identity), Err(Error::Unauthenticated)));
 }
 
@@ -329,7 +329,7 @@ fn tokens_of_a_result_are_made_only_while_the_reactor_and_its_maker_exist() {
     delete(&caller);
     assert_eq!(id(reactors.maker(&caller, &prepared)), None, "the caller was deleted");
     let prepared = scene.prepare(owner, plain.id, &body).unwrap();
-    block_on(reactors.delete(owner, plain.id)).unwrap();
+    block_on(scene.vault.app.delete_named::<Reactor>(owner, plain.id)).unwrap();
     assert_eq!(id(reactors.maker(owner, &prepared)), None, "the reactor was deleted");
     let maker = scene.caller(&[Permission::TokenCreate]);
     let with = || scene.reactor(|it| it.application = Some(maker.application.id));
@@ -337,7 +337,7 @@ fn tokens_of_a_result_are_made_only_while_the_reactor_and_its_maker_exist() {
     let prepare = |reactor: &Reactor| scene.prepare(owner, reactor.id, &body).unwrap();
     let (of_first, of_second) = (prepare(&first), prepare(&second));
     assert_eq!(id(reactors.maker(owner, &of_first)), Some(maker.application.id));
-    block_on(reactors.delete(owner, first.id)).unwrap();
+    block_on(scene.vault.app.delete_named::<Reactor>(owner, first.id)).unwrap();
     assert_eq!(id(reactors.maker(owner, &of_first)), None, "the reactor was deleted");
     delete(&maker);
     assert_eq!(id(reactors.maker(owner, &of_second)), None, "its application was deleted");
@@ -361,8 +361,8 @@ fn a_tenant_has_so_many_reactors() {
         scene.reactor(|_| ());
     }
     let settings = || Ok::<_, Mistakes>(settings());
-    let reactors = scene.vault.app.reactors();
-    let refused = block_on(reactors.create(&scene.vault.caller, &settings, &Write::plain()));
+    let (app, write) = (&scene.vault.app, Write::<Reactor>::plain());
+    let refused = block_on(app.create_named(&scene.vault.caller, &settings, &write));
     assert!(matches!(refused, Err(Error::Conflict(_))));
 }
 
@@ -526,7 +526,8 @@ pub(super) async fn reactor_with_result(vault: &TestVault) {
     configure_programs(&vault.app, Arc::new(Fake::default()));
     let reactors = vault.app.reactors();
     let settings = || Ok::<_, Mistakes>(settings());
-    let made = reactors.create(&vault.caller, &settings, &Write::plain()).await.unwrap().outcome;
+    let made = vault.app.create_named(&vault.caller, &settings, &Write::plain()).await;
+    let made: Reactor = made.unwrap().outcome;
     let kind = InvocationKind::Async(reactors.new_request());
     let prepared = reactors.prepare(&vault.caller, made.id, &json!({}), kind).await.unwrap();
     reactors.accept(&vault.caller, &prepared, &Write::plain()).await.unwrap();

@@ -9,13 +9,16 @@ use crate::domain::application::ApplicationKind;
 use crate::domain::id::TenantId;
 use crate::domain::json_count::count_json;
 use crate::domain::mistakes::Mistakes;
+use crate::domain::proxy::Proxy;
+use crate::domain::reactor::Reactor;
 use crate::domain::shares::Claimant;
 use crate::fuzz::check_sentence;
 use crate::http::bodies::{Bodies, parsed_bytes};
 use crate::http::body::parse_json;
+use crate::http::wire::named::NamedShape as _;
 use crate::http::wire::{
-    application, client_key, console, proxy, reactor, session, tenant, threeds, token, token_query,
-    tokenize, webhook,
+    application, client_key, console, session, tenant, threeds, token, token_query, tokenize,
+    webhook,
 };
 
 /// The first byte selects the operation; the body follows, as the connection delivers it.
@@ -47,11 +50,11 @@ pub(crate) fn bodies(data: &[u8]) {
         10 => check(webhook::parse_change(body_value)),
         11 => check(client_key::parse_expires_at(body_value)),
         12 => check(session::parse_authorization(body_value)),
-        13 => check(proxy::parse(body_value, None)),
+        13 => check(Proxy::parse(body_value, None)),
         14 => check_mistakes(&threeds::session::parse_draft(body_value).mistakes),
         15 => check(threeds::session::parse_device(body_value)),
         16 => check_mistakes(&threeds::authenticate::parse(body_value).1),
-        18 => check(reactor::parse(body_value)),
+        18 => check(Reactor::parse(body_value, None)),
         _ => {
             let answer = console::preview::answer(body_value);
             assert!(serde_json::from_slice::<Value>(answer.expose()).is_ok());

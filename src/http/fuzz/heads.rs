@@ -9,6 +9,7 @@ use super::check_mistakes;
 use crate::bounds::PERSON_BYTES_MAX;
 use crate::domain::hex;
 use crate::domain::mistakes::Mistakes;
+use crate::domain::proxy::Proxy;
 use crate::domain::web_origin::WebOrigin;
 use crate::http::origin::key_of;
 use crate::http::pages::language::Language;
@@ -18,7 +19,7 @@ use crate::http::route::{self, NoMatch};
 use crate::http::sign_on::{ConsoleAccess, ProxyHeaders, SignOnRules};
 use crate::http::wire::query::{PlusSign, decode};
 use crate::http::wire::{
-    OffsetPage, Query, application, console, cursor, log, proxy, token_query, webhook,
+    OffsetPage, Query, application, console, cursor, log, named, token_query, webhook,
 };
 use crate::idempotency;
 
@@ -83,7 +84,7 @@ fn check_query(query: &Query) {
     check(token_query::parse_legacy_list(query));
     check(log::parse(query));
     check(application::parse_query(query));
-    check(proxy::parse_query(query));
+    check(named::parse_query::<Proxy>(query));
     check(webhook::parse_list(query));
     check(console::parse_start(query));
     let mut mistakes = Mistakes::new();

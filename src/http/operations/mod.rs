@@ -8,7 +8,7 @@ pub(in crate::http) mod fields;
 pub(in crate::http) mod formulas;
 pub(in crate::http) mod lists;
 pub(in crate::http) mod logs;
-pub(in crate::http) mod proxies;
+pub(in crate::http) mod named;
 pub(in crate::http) mod reactors;
 pub(in crate::http) mod results;
 pub(in crate::http) mod sessions;

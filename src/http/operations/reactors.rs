@@ -9,6 +9,7 @@ use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::{ProxyId, ReactorId, ReactorRequestId};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::origin::Origin;
+use crate::domain::proxy::Proxy;
 use crate::domain::reactor::Reactor;
 use crate::http::origin::claimant;
 use crate::http::path::AnyFormula;
@@ -17,7 +18,6 @@ use crate::http::programs::answer;
 use crate::http::programs::finish::{Finished, finish};
 use crate::http::programs::later::LaterCall;
 use crate::http::programs::{Hosts, ProgramMark, line_page};
-use crate::http::wire::reactor::{self, ReactorDetail};
 use crate::http::wire::{Object, cursor};
 use crate::http::{Answer, Exchange, Problem, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
@@ -27,55 +27,6 @@ const NOT_FROM_PROGRAMS: &str = "A program cannot make calls that go on without 
 const PENDING: &str = "The call has no result yet.";
 const FORMULAS: &str = "Reactor formulas were removed from the published interface: create a \
                         reactor with the program in its member code, POST /reactors.";
-
-pub(in crate::http) async fn create_reactor(exchange: &Exchange<'_>) -> WriteAnswer {
-    let settings = || reactor::parse(exchange.body.expose());
-    // The mistakes of the body are reported before the limits of the tenant.
-    settings()?;
-    let answer = |new: &Reactor| {
-        reactor::answer(new, AnswerStatus::Created).at(format!("/reactors/{}", new.id))
-    };
-    let (caller, write) = (exchange.caller, exchange.write(&answer));
-    let made = exchange.app.reactors().create(caller, &settings, &write).await?;
-    Ok(Reply::from(made.answer))
-}
-
-pub(in crate::http) async fn list_reactors(exchange: &Exchange<'_>) -> Answer {
-    let (query, page) = reactor::parse_query(&exchange.query)?;
-    let found = exchange.app.reactors().list(exchange.caller, &query).await?;
-    let detail = ReactorDetail::of(exchange.caller);
-    let items: Vec<_> = found.records.iter().map(|it| reactor::render(it, detail)).collect();
-    Ok(Reply::ok(page.render(found.total, &items)))
-}
-
-pub(in crate::http) async fn read_reactor(exchange: &Exchange<'_>, id: &ReactorId) -> Answer {
-    let found = exchange.app.reactors().read(exchange.caller, *id).await?;
-    Ok(Reply::ok(reactor::render(&found, ReactorDetail::of(exchange.caller))))
-}
-
-pub(in crate::http) async fn replace_reactor(
-    exchange: &Exchange<'_>,
-    id: &ReactorId,
-) -> WriteAnswer {
-    let revise = |_: &Reactor| reactor::parse(exchange.body.expose());
-    let answer = |changed: &Reactor| reactor::answer(changed, AnswerStatus::Ok);
-    let (caller, write) = (exchange.caller, exchange.write(&answer));
-    let changed = exchange.app.reactors().update(caller, *id, &revise, &write).await?;
-    Ok(Reply::from(changed.answer))
-}
-
-pub(in crate::http) async fn patch_reactor(exchange: &Exchange<'_>, id: &ReactorId) -> Answer {
-    let revise = |known: &Reactor| reactor::parse_patch(exchange.body.expose(), known);
-    let answer = |_: &Reactor| RememberedAnswer::empty(AnswerStatus::Ok);
-    let write = exchange.write(&answer);
-    exchange.app.reactors().update(exchange.caller, *id, &revise, &write).await?;
-    Ok(Reply::nothing())
-}
-
-pub(in crate::http) async fn delete_reactor(exchange: &Exchange<'_>, id: &ReactorId) -> Answer {
-    exchange.app.reactors().delete(exchange.caller, *id).await?;
-    Ok(Reply::nothing())
-}
 
 /// The program has run when this fails: its failure is an answer of its own.
 pub(in crate::http) async fn react(exchange: &Exchange<'_>, id: &ReactorId) -> WriteAnswer {
@@ -192,14 +143,14 @@ async fn tell(
 /// The lines of a reactor's programs. Reading them counts as reading the reactor.
 pub(in crate::http) async fn list_reactor_logs(exchange: &Exchange<'_>, id: &ReactorId) -> Answer {
     let request = line_page::parse(&exchange.query)?;
-    exchange.app.reactors().read(exchange.caller, *id).await?;
+    exchange.app.read_named::<Reactor>(exchange.caller, *id).await?;
     Ok(lines(exchange, id.uuid(), request))
 }
 
 /// The lines of a proxy's code transforms.
 pub(in crate::http) async fn list_proxy_logs(exchange: &Exchange<'_>, id: &ProxyId) -> Answer {
     let request = line_page::parse(&exchange.query)?;
-    exchange.app.proxies().read(exchange.caller, *id).await?;
+    exchange.app.read_named::<Proxy>(exchange.caller, *id).await?;
     Ok(lines(exchange, id.uuid(), request))
 }
 

@@ -9,9 +9,11 @@ use crate::domain::id::{
 };
 use crate::domain::page_group::PageGroup;
 use crate::domain::permission::Permission;
+use crate::domain::proxy::Proxy;
+use crate::domain::reactor::Reactor;
 use crate::http::exchange::OperationCall;
 use crate::http::operations::{
-    applications, client_keys, console, enrichments, fields, logs, proxies, reactors, results,
+    applications, client_keys, console, enrichments, fields, logs, named, reactors, results,
     sessions, tenants, webhooks,
 };
 use crate::http::pages::{PageCall, PageContent, PageRequest};
@@ -180,8 +182,8 @@ macro_rules! call {
         let _ = $exchange;
         $($function)::+($(&$argument),*).into_result()
     }};
-    ($exchange:ident, with $($function:ident)::+($($argument:ident),*) $(.$wait:tt)?) => {
-        $($function)::+($exchange $(, &$argument)*)$(.$wait)?.into_result()
+    ($exchange:ident, with $($function:ident)::+ $(::<$resource:ty>)?($($argument:ident),*) $(.$wait:tt)?) => {
+        $($function)::+$(::<$resource>)?($exchange $(, &$argument)*)$(.$wait)?.into_result()
     };
     ($exchange:ident, $function:ident($($argument:ident),*) $(.$wait:tt)?) => {
         $exchange.$function($(&$argument),*)$(.$wait)?.into_result()
@@ -252,19 +254,19 @@ pub static ROUTES: &[Route] = &[
     operation!(UpdateThreedsSession PUT "/3ds/sessions/" {id: SessionName} [ThreedsSessionCreate] Json Once Other => update_threeds_session(id).await),
     operation!(AuthenticateThreedsSession POST "/3ds/sessions/" {id: SessionName} "/authenticate" [ThreedsSessionAuthenticate] Json Once Other => authenticate_threeds_session(id).await),
     operation!(ReadChallengeResult GET "/3ds/sessions/" {id: SessionName} "/challenge-result" [ThreedsSessionAuthenticate] Nothing Ignored Other => read_challenge_result(id).await),
-    operation!(CreateProxy POST "/proxies" [ProxyCreate] Json Once Other => with proxies::create_proxy().await),
-    operation!(ListProxies GET "/proxies" [ProxyRead] Nothing Ignored Other => with proxies::list_proxies().await),
-    operation!(ReadProxy GET "/proxies/" {id: ProxyId} [ProxyRead] Nothing Ignored Other => with proxies::read_proxy(id).await),
-    operation!(ReplaceProxy PUT "/proxies/" {id: ProxyId} [ProxyUpdate] Json Once Other => with proxies::replace_proxy(id).await),
-    operation!(PatchProxy PATCH "/proxies/" {id: ProxyId} [ProxyUpdate] MergePatch Ignored Other => with proxies::patch_proxy(id).await),
-    operation!(DeleteProxy DELETE "/proxies/" {id: ProxyId} [ProxyDelete] Nothing Ignored Other => with proxies::delete_proxy(id).await),
+    operation!(CreateProxy POST "/proxies" [ProxyCreate] Json Once Other => with named::create::<Proxy>().await),
+    operation!(ListProxies GET "/proxies" [ProxyRead] Nothing Ignored Other => with named::list::<Proxy>().await),
+    operation!(ReadProxy GET "/proxies/" {id: ProxyId} [ProxyRead] Nothing Ignored Other => with named::read::<Proxy>(id).await),
+    operation!(ReplaceProxy PUT "/proxies/" {id: ProxyId} [ProxyUpdate] Json Once Other => with named::replace::<Proxy>(id).await),
+    operation!(PatchProxy PATCH "/proxies/" {id: ProxyId} [ProxyUpdate] MergePatch Ignored Other => with named::patch::<Proxy>(id).await),
+    operation!(DeleteProxy DELETE "/proxies/" {id: ProxyId} [ProxyDelete] Nothing Ignored Other => with named::delete::<Proxy>(id).await),
     operation!(ListProxyLogs GET "/proxies/" {id: ProxyId} "/logs" [LogRead] Nothing Ignored Other => with reactors::list_proxy_logs(id).await),
-    operation!(CreateReactor POST "/reactors" [ReactorCreate] Json Once Other => with reactors::create_reactor().await),
-    operation!(ListReactors GET "/reactors" [ReactorRead] Nothing Ignored Other => with reactors::list_reactors().await),
-    operation!(ReadReactor GET "/reactors/" {id: ReactorId} [ReactorRead] Nothing Ignored Other => with reactors::read_reactor(id).await),
-    operation!(ReplaceReactor PUT "/reactors/" {id: ReactorId} [ReactorUpdate] Json Once Other => with reactors::replace_reactor(id).await),
-    operation!(PatchReactor PATCH "/reactors/" {id: ReactorId} [ReactorUpdate] MergePatch Ignored Other => with reactors::patch_reactor(id).await),
-    operation!(DeleteReactor DELETE "/reactors/" {id: ReactorId} [ReactorDelete] Nothing Ignored Other => with reactors::delete_reactor(id).await),
+    operation!(CreateReactor POST "/reactors" [ReactorCreate] Json Once Other => with named::create::<Reactor>().await),
+    operation!(ListReactors GET "/reactors" [ReactorRead] Nothing Ignored Other => with named::list::<Reactor>().await),
+    operation!(ReadReactor GET "/reactors/" {id: ReactorId} [ReactorRead] Nothing Ignored Other => with named::read::<Reactor>(id).await),
+    operation!(ReplaceReactor PUT "/reactors/" {id: ReactorId} [ReactorUpdate] Json Once Other => with named::replace::<Reactor>(id).await),
+    operation!(PatchReactor PATCH "/reactors/" {id: ReactorId} [ReactorUpdate] MergePatch Ignored Other => with named::patch::<Reactor>(id).await),
+    operation!(DeleteReactor DELETE "/reactors/" {id: ReactorId} [ReactorDelete] Nothing Ignored Other => with named::delete::<Reactor>(id).await),
     operation!(React POST "/reactors/" {id: ReactorId} "/react" [ReactorInvoke TokenUse] Arguments Once Other => with reactors::react(id).await),
     operation!(ReactAsync POST "/reactors/" {id: ReactorId} "/react-async" [ReactorInvoke TokenUse] Arguments Once Other => with reactors::react_async(id).await),
     operation!(ReadReactorResult GET "/reactors/" {id: ReactorId} "/results/" {request: ReactorRequestId} [ReactorInvoke TokenUse] Nothing Ignored Other => with reactors::read_result(id, request).await),

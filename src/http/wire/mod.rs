@@ -10,6 +10,7 @@ pub(crate) mod fields;
 pub(crate) mod json;
 pub(crate) mod key;
 pub(crate) mod log;
+pub(crate) mod named;
 pub(crate) mod page;
 pub(crate) mod permission;
 mod privacy;

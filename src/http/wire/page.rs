@@ -1,9 +1,8 @@
 //! Pages by number.
 
-use crate::app::{NamedQuery, PageRange};
+use crate::app::PageRange;
 use crate::bounds::{PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
 use crate::domain::mistakes::Mistakes;
-use crate::domain::name_filter::NameFilter;
 use crate::http::wire::{Fields, Json, Object, Query};
 
 const PAGE_DEFAULT: usize = 1;
@@ -59,19 +58,6 @@ impl OffsetPage {
 pub(crate) fn wanted_ids<Id>(query: &Query, parse: fn(&str) -> Option<Id>) -> Option<Vec<Id>> {
     query.all("id").next()?;
     Some(query.all("id").filter_map(parse).collect())
-}
-
-/// Reads the query of a list of proxies or reactors.
-pub(crate) fn named_query<Id>(
-    query: &Query,
-    parse: fn(&str) -> Option<Id>,
-) -> Result<(NamedQuery<Id>, OffsetPage), Mistakes> {
-    let mut mistakes = Mistakes::new();
-    let page = OffsetPage::parse(query, &mut mistakes);
-    mistakes.into_result()?;
-    let name = query.first("name").filter(|text| !text.is_empty()).map(NameFilter::new);
-    let ids = wanted_ids(query, parse);
-    Ok((NamedQuery { ids, name, skip: page.skip(), take: page.size }, page))
 }
 
 pub(crate) fn size_in_query(query: &Query, mistakes: &mut Mistakes) -> usize {

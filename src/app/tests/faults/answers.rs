@@ -149,11 +149,11 @@ async fn others(app: &Vault, caller: &std::sync::Arc<Caller>, known: &Known, all
     };
     all.insert(String::from("applications"), answer(listed, shown));
     let listed = app.named_page(caller, &NamedQuery::first(100));
-    let shown = |it: crate::app::named_list::NamedPage<Proxy>| {
+    let shown = |it: crate::app::named::NamedPage<Proxy>| {
         it.records.iter().map(|it| format!("{it:?}")).collect()
     };
     all.insert(String::from("proxies"), answer(listed, shown));
-    let read = app.proxies().read(caller, known.proxy).await;
+    let read = app.read_named::<Proxy>(caller, known.proxy).await;
     all.insert(String::from("proxy"), answer(read, |it| vec![format!("{it:?}")]));
     let listed = app.client_keys().list(caller);
     let shown = |it: Vec<_>| it.iter().map(|it| format!("{it:?}")).collect();
