@@ -1,4 +1,6 @@
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -6,6 +8,30 @@ use super::description::Description;
 use super::document::{document, is_described};
 use super::operations;
 use crate::http::route::{Access, Handler, ROUTES};
+
+const RENEW: &str = "STRONGROOM_RENEW=1 cargo test --lib openapi";
+
+/// The fixture has no chapters of the manual, which are files of their own.
+#[test]
+fn the_document_is_the_one_in_the_fixture() {
+    let mut document = document(ROUTES);
+    for tag in document["tags"].as_array_mut().unwrap() {
+        assert!(tag.as_object_mut().unwrap().remove("description").is_some(), "{tag}");
+    }
+    let text = format!("{document:#}\n");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/openapi.json");
+    if std::env::var_os("STRONGROOM_RENEW").is_some() {
+        fs::write(&path, &text).unwrap();
+    }
+    let known = fs::read_to_string(&path).unwrap_or_default();
+    let line = text.lines().zip(known.lines()).position(|(now, before)| now != before);
+    assert!(
+        text == known,
+        "the document differs from tests/fixtures/openapi.json, first in line {:?}.\n\
+         If the change is meant, renew the file and read the difference: {RENEW}",
+        line.map(|line| line + 1),
+    );
+}
 
 /// The names of routes that need a description. Files describe themselves.
 fn routes() -> BTreeSet<&'static str> {
