@@ -95,10 +95,11 @@ pub use program_calls::{HostedCall, ProgramFailure, ProgramHosts, read_result};
 pub use proxies::expressions::check_expressions;
 pub use proxies::transforms::TransformFailure;
 pub use proxies::transforms::code::FailedProgram;
+pub use proxy_calls::called::{CallFailure, CalledProxy};
 #[cfg(any(fuzzing, test))]
 pub(crate) use proxy_calls::fuzz as proxy_fuzz;
-pub use proxy_calls::{CalledProxy, ChosenProxy, ProxyCall, ProxyFailure};
-pub use reactors::called::CalledReactors;
+pub use proxy_calls::{ChosenProxy, ProxyCall, ProxyFailure};
+pub use reactors::called::{CalledReactor, CalledReactors, FailedReaction};
 pub use reactors::react::{InvocationKind, PreparedReaction, Reacted};
 pub use reactors::results::ResultState;
 pub use rotation::{
@@ -117,7 +118,7 @@ pub use tokens::lists::numbered::PageRange;
 pub use tokens::read::{DataView, TokenView};
 pub use tokens::tokenize::{Part, Piece, Replacement, TokenizeDraft, TokenizeOutcome, leaf};
 pub use tokens::update::TokenPatch;
-pub use tokens::usage::TokenUsage;
+pub use tokens::usage::{TokenUsage, TypeUsage};
 pub use upkeep::archive::{ArchiveCondition, Archiver};
 pub use upkeep::archive_state::ArchiveState;
 pub use upkeep::backups::clear_leftovers;
@@ -182,8 +183,8 @@ pub struct Vault {
     outbound: OnceLock<Arc<dyn Outbound>>,
     programs: OnceLock<Arc<dyn Programs>>,
     hop_name: OnceLock<HopName>,
-    proxy_calls: call_counts::CallCounts<ProxyId, proxy_calls::called::CallFailure>,
-    reactor_calls: call_counts::CallCounts<ReactorId, reactors::called::FailedReaction>,
+    proxy_calls: call_counts::CallCounts<ProxyId, CallFailure>,
+    reactor_calls: call_counts::CallCounts<ReactorId, FailedReaction>,
     webhooks: webhooks::state::WebhookState,
     damage: damage::Damage,
     archive: upkeep::archive::ArchiveWatch,

@@ -51,4 +51,4 @@ pub use state::{Background, DeprecatedOperations, Http, ProgramService};
 pub(in crate::http) use exchange::{Answer, BoxFuture, Exchange, OperationFailure, WriteAnswer};
 pub(in crate::http) use problem::Problem;
 pub(in crate::http) use reply::{Reply, RequestContext};
-pub(in crate::http) use schema::Schema;
+pub(crate) use schema::Schema;

@@ -13,9 +13,11 @@ use crate::bounds::{IMPORT_PAGE_ROWS_MAX, KEYS_PER_APPLICATION_MAX};
 use crate::domain::container::Container;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::token::Token;
+use crate::http::wire::answer::Answer as _;
 use crate::http::wire::json::Object;
 use crate::http::wire::named::Detail;
-use crate::http::wire::{application, named, tenant, token, webhook};
+use crate::http::wire::webhook::WebhookAnswer;
+use crate::http::wire::{application, named, tenant, token};
 use crate::operator::Answer;
 use crate::operator::access::{application_id, tenant_id, text};
 use crate::secret::Secret;
@@ -192,7 +194,7 @@ fn render(item: &ExportItem<'_>) -> Secret<Vec<u8>> {
         ExportItem::Proxy(it) => of_kind("proxy", &named::render(it, Detail::All)),
         ExportItem::Tenant(it) => of_kind("tenant", &tenant::render_for_operator(it)),
         ExportItem::Token(it) => render_token(it),
-        ExportItem::Webhook(it) => of_kind("webhook", &webhook::render(it)),
+        ExportItem::Webhook(it) => of_kind("webhook", &WebhookAnswer::render(it)),
     }
 }
 

@@ -32,7 +32,6 @@ use crate::app::proxies::transforms::TransformFailure;
 use crate::app::proxies::transforms::code::FailedProgram;
 use crate::secret::Secret;
 
-pub use called::CalledProxy;
 pub use choose::ChosenProxy;
 
 /// Without the parts that are meant for the vault.

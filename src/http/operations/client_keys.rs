@@ -2,7 +2,8 @@
 
 use crate::app::ClientKeyView;
 use crate::domain::id::ClientKeyId;
-use crate::http::wire::client_key;
+use crate::http::wire::answer::Answer as _;
+use crate::http::wire::client_key::{self, ClientKeyAnswer};
 use crate::http::wire::json::list;
 use crate::http::{Answer, Exchange, Reply, WriteAnswer};
 use crate::idempotency::RememberedAnswer;
@@ -17,11 +18,14 @@ pub(in crate::http) async fn create_client_key(exchange: &Exchange<'_>) -> Write
 
 pub(in crate::http) fn list_client_keys(exchange: &Exchange<'_>) -> Answer {
     let keys = exchange.app.client_keys().list(exchange.caller)?;
-    Ok(Reply::ok(list(&keys.iter().map(client_key::render).collect::<Vec<_>>())))
+    Ok(Reply::ok(list(
+        &keys.iter().map(|key| ClientKeyAnswer::render((key, None))).collect::<Vec<_>>(),
+    )))
 }
 
 pub(in crate::http) fn read_client_key(exchange: &Exchange<'_>, id: &ClientKeyId) -> Answer {
-    Ok(Reply::ok(client_key::render(&exchange.app.client_keys().read(exchange.caller, *id)?)))
+    let key = exchange.app.client_keys().read(exchange.caller, *id)?;
+    Ok(Reply::ok(ClientKeyAnswer::render((&key, None))))
 }
 
 pub(in crate::http) async fn delete_client_key(

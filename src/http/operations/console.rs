@@ -8,10 +8,13 @@ use crate::domain::id::TenantId;
 use crate::domain::tenant::TenantKind;
 use crate::http::probes::ProbeRequest;
 use crate::http::sign_on::SignOn;
-use crate::http::wire::console::activity::ServerView;
-use crate::http::wire::console::limits::RowView;
+use crate::http::wire::answer::Answer as _;
+use crate::http::wire::console::activity::{Activity, ServerView};
+use crate::http::wire::console::limits::{Limits, LimitsView, RowView};
 use crate::http::wire::console::sign_on::SignOnWays;
-use crate::http::wire::console::{self, activity, limits, preview, sign_on};
+use crate::http::wire::console::{
+    self, ConsoleKeys, ConsoleProxies, ConsoleReactors, ConsoleWebhooks, preview, sign_on,
+};
 use crate::http::{Answer, Exchange, Http, Reply};
 use crate::limits::{CounterKey, KeyHash, ROWS, Row, RowScope};
 
@@ -46,7 +49,7 @@ pub(in crate::http) async fn sign_on(exchange: &Exchange<'_>) -> Answer {
 
 pub(in crate::http) async fn list_keys(exchange: &Exchange<'_>) -> Answer {
     let keys = Console::new(exchange.app, exchange.caller).keys().await?;
-    Ok(Reply::ok(console::render_keys(exchange.caller, &keys)))
+    Ok(Reply::ok(ConsoleKeys::render((exchange.caller, &keys))))
 }
 
 pub(in crate::http) fn read_activity(exchange: &Exchange<'_>) -> Reply {
@@ -57,7 +60,7 @@ pub(in crate::http) fn read_activity(exchange: &Exchange<'_>) -> Reply {
         is_ready: http.registry.checks().are_right(),
     };
     let view = http.activity.view(exchange.caller.tenant.id, now);
-    Reply::ok(activity::render(&server, &view))
+    Reply::ok(Activity::render((&server, &view)))
 }
 
 pub(in crate::http) async fn read_limits(exchange: &Exchange<'_>) -> Answer {
@@ -69,7 +72,8 @@ pub(in crate::http) async fn read_limits(exchange: &Exchange<'_>) -> Answer {
         let applies = |row: &&Row| row_applies(row.scope, exchange.caller.tenant.kind, &keys);
         ROWS.iter().filter(applies).map(|row| row_view(exchange, row, factor, &keys)).collect()
     });
-    Ok(Reply::ok(limits::render(quotas, &usage, exchange.http.limiter.is_on(), &rows)))
+    let is_on = exchange.http.limiter.is_on();
+    Ok(Reply::ok(Limits::render(&LimitsView { quotas, usage: &usage, is_on, rows: &rows })))
 }
 
 /// True if the row covers requests that the tenant can make.
@@ -120,19 +124,19 @@ pub(in crate::http) fn preview_rules(exchange: &Exchange<'_>) -> Reply {
 
 pub(in crate::http) fn list_webhooks(exchange: &Exchange<'_>) -> Answer {
     let found = exchange.app.webhooks().list_with_queues(exchange.caller.tenant.id)?;
-    Ok(Reply::ok(console::render_webhooks(&found)))
+    Ok(Reply::ok(ConsoleWebhooks::render(&found)))
 }
 
 pub(in crate::http) async fn list_proxies(exchange: &Exchange<'_>) -> Answer {
     let found = exchange.app.proxies().list_calls(exchange.caller).await?;
     let since = exchange.http.activity.started_at();
-    Ok(Reply::ok(console::render_proxies(since, &found)))
+    Ok(Reply::ok(ConsoleProxies::render((since, &found))))
 }
 
 pub(in crate::http) async fn list_reactors(exchange: &Exchange<'_>) -> Answer {
     let found = exchange.app.reactors().list_calls(exchange.caller).await?;
     let since = exchange.http.activity.started_at();
-    Ok(Reply::ok(console::render_reactors(exchange.caller.tenant.kind, since, &found)))
+    Ok(Reply::ok(ConsoleReactors::render((exchange.caller.tenant.kind, since, &found))))
 }
 
 pub(in crate::http) async fn list_threeds_sessions(exchange: &Exchange<'_>) -> Answer {

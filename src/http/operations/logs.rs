@@ -1,6 +1,7 @@
 //! The audit log over HTTP.
 
-use crate::http::wire::log;
+use crate::http::wire::answer::Answer as _;
+use crate::http::wire::log::{self, LogPageAnswer};
 use crate::http::{Answer, Exchange, Reply};
 
 impl Exchange<'_> {
@@ -8,7 +9,7 @@ impl Exchange<'_> {
         let request = log::parse(&self.query)?;
         let log::LogRequest { query, start, page } = &request;
         let found = self.app.audit().list_logs(self.caller, query, start, page.size).await?;
-        Ok(Reply::ok(log::render_page(self.caller.tenant.id, &request, &found)))
+        Ok(Reply::ok(LogPageAnswer::render((self.caller.tenant.id, &request, &found))))
     }
 }
 

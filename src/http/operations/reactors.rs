@@ -17,7 +17,9 @@ use crate::http::program_state::lines::LineQuery;
 use crate::http::programs::answer;
 use crate::http::programs::finish::{Finished, finish};
 use crate::http::programs::later::LaterCall;
-use crate::http::programs::{Hosts, ProgramMark, line_page};
+use crate::http::programs::line_page::{self, ProgramLine};
+use crate::http::programs::{Hosts, ProgramMark};
+use crate::http::wire::answer::Answer as _;
 use crate::http::wire::{Object, cursor};
 use crate::http::{Answer, Exchange, Problem, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
@@ -163,7 +165,7 @@ fn lines(exchange: &Exchange<'_>, owner: Uuid, request: (Option<LineQuery>, usiz
         None => (Vec::new(), false),
     };
     let next = page.last().filter(|_| has_more).map(|line| line.id.as_bytes().as_slice());
-    let items: Vec<_> = page.iter().map(|line| line_page::render(line)).collect();
+    let items: Vec<_> = page.iter().map(|line| ProgramLine::render(line)).collect();
     Reply::ok(cursor::render_page(size, next, &items))
 }
 

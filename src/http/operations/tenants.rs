@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use crate::domain::mistakes::Mistakes;
 use crate::domain::tenant::Tenant;
-use crate::http::wire::{OffsetPage, tenant};
+use crate::http::wire::OffsetPage;
+use crate::http::wire::answer::Answer as _;
+use crate::http::wire::tenant::{self, Usage};
 use crate::http::{Answer, Exchange, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
@@ -38,7 +40,7 @@ pub(in crate::http) fn list_roles() -> Reply {
 
 pub(in crate::http) async fn read_tenant_usage(exchange: &Exchange<'_>) -> Answer {
     let usage = exchange.app.tokens(exchange.caller).usage().await?;
-    Ok(Reply::ok(tenant::render_usage(&usage)))
+    Ok(Reply::ok(Usage::render(&usage)))
 }
 
 /// Members and invitations: this server has no users, so both lists are empty.

@@ -1,8 +1,10 @@
 //! 3-D Secure sessions over HTTP.
 
 use crate::http::path::SessionName;
+use crate::http::wire::answer::Answer as _;
+use crate::http::wire::threeds::authenticate;
 use crate::http::wire::threeds::outcome::{self, Extent};
-use crate::http::wire::threeds::{authenticate, session};
+use crate::http::wire::threeds::session::{self, SessionAnswer};
 use crate::http::{Answer, Exchange, Problem, Reply, WriteAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::threeds::session::ThreedsSession;
@@ -23,7 +25,7 @@ impl Exchange<'_> {
 
     pub(in crate::http) async fn read_threeds_session(&self, id: &SessionName) -> Answer {
         let found = self.app.threeds().read_session(self.caller, id.as_str()).await?;
-        Ok(Reply::ok(session::render(&found)))
+        Ok(Reply::ok(SessionAnswer::render(&found)))
     }
 
     /// Takes the mobile SDK's description of its device.

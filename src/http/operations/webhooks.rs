@@ -10,8 +10,9 @@ use crate::http::probes::ProbeRequest;
 use crate::http::problem::Problem;
 use crate::http::reply::Reply;
 use crate::http::state::Http;
+use crate::http::wire::answer::Answer as _;
 use crate::http::wire::cursor::render_page;
-use crate::http::wire::webhook;
+use crate::http::wire::webhook::{self, EventAnswer, WebhookAnswer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
 pub(in crate::http) async fn create(exchange: &Exchange<'_>) -> Result<Reply, OperationFailure> {
@@ -25,13 +26,13 @@ pub(in crate::http) async fn create(exchange: &Exchange<'_>) -> Result<Reply, Op
 pub(in crate::http) fn list(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
     let (after, size) = webhook::parse_list(&exchange.query)?;
     let page = exchange.app.webhooks().list(exchange.caller, after, size)?;
-    let items: Vec<_> = page.webhooks.iter().map(webhook::render).collect();
+    let items: Vec<_> = page.webhooks.iter().map(WebhookAnswer::render).collect();
     let next = page.next.as_ref().map(|id| id.bytes().as_slice());
     Ok(Reply::ok(render_page(size, next, &items)))
 }
 
 pub(in crate::http) fn read(exchange: &Exchange<'_>, id: &WebhookId) -> Result<Reply, Problem> {
-    Ok(Reply::ok(webhook::render(&exchange.app.webhooks().read(exchange.caller, *id)?)))
+    Ok(Reply::ok(WebhookAnswer::render(&exchange.app.webhooks().read(exchange.caller, *id)?)))
 }
 
 pub(in crate::http) async fn update(
@@ -40,7 +41,7 @@ pub(in crate::http) async fn update(
 ) -> Result<Reply, OperationFailure> {
     let change = webhook::parse_change(exchange.body.expose())?;
     let answer =
-        |changed: &Webhook| RememberedAnswer::new(AnswerStatus::Ok, webhook::render(changed));
+        |changed: &Webhook| RememberedAnswer::new(AnswerStatus::Ok, WebhookAnswer::render(changed));
     let write = exchange.write(&answer);
     let changed = exchange.app.webhooks().update(exchange.caller, *id, &change, &write).await?;
     Ok(Reply::from(changed.answer))
@@ -59,7 +60,7 @@ pub(in crate::http) async fn test(
     id: &WebhookId,
 ) -> Result<Reply, Problem> {
     let event = exchange.app.webhooks().test(exchange.caller, *id).await?;
-    Ok(Reply::with_status(StatusCode::ACCEPTED, webhook::render_event(event).into()))
+    Ok(Reply::with_status(StatusCode::ACCEPTED, EventAnswer::render(event).into()))
 }
 
 pub(in crate::http) fn list_event_types() -> Reply {

@@ -31,7 +31,7 @@ struct Kept {
 }
 
 #[derive(Debug)]
-pub(in crate::http) struct KeptLine {
+pub(crate) struct KeptLine {
     /// Random: a number would count the lines of other tenants.
     pub(in crate::http) id: Uuid,
     /// The reactor or the proxy.

@@ -5,8 +5,9 @@ use uuid::Uuid;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::program::LineLevel;
 use crate::http::program_state::lines::{KeptLine, LineQuery};
+use crate::http::wire::answer::answer;
 use crate::http::wire::page::size_in_query;
-use crate::http::wire::{Json, Object, Query, cursor};
+use crate::http::wire::{Query, cursor};
 
 const LEVEL: &str = "The level is debug, info, warn or error.";
 const START: &str = "The start is the next of an earlier page, unchanged.";
@@ -39,14 +40,14 @@ pub(in crate::http) fn parse(query: &Query) -> Result<(Option<LineQuery>, usize)
     Ok((is_kept.then_some(lines), size))
 }
 
-pub(in crate::http) fn render(line: &KeptLine) -> Json {
-    let mut object = Object::new();
-    object.display("id", line.id);
-    object.text("source", "application");
-    object.text("record_type", "log");
-    object.time("occurred_at", line.at);
-    object.text("level", line.level.as_str());
-    object.text("message", line.text.expose());
-    object.text("trace_id", &line.trace);
-    object.close()
+answer! {
+    pub(crate) ProgramLine<'a>(it: &'a KeptLine) {
+        has id: display(Schema::text()) = it.id;
+        has source: word(["application"]) = "application";
+        has record_type: word(["log"]) = "log";
+        has occurred_at: time = it.at;
+        has level: word(LineLevel::ALL.iter().map(|it| it.as_str())) = it.level.as_str();
+        has message: text = it.text.expose();
+        has trace_id: text = &it.trace;
+    }
 }

@@ -17,6 +17,8 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::web_origin::{AllowedOrigins, WebOrigin};
+use crate::http::Schema;
+use crate::http::wire::answer::{Answer as _, answer};
 use crate::http::wire::page::wanted_ids;
 use crate::http::wire::{Fields, Json, Object, OffsetPage, Query, key, session};
 use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
@@ -259,7 +261,7 @@ fn render_members(
     object.text("type", application.kind.as_str());
     let access = &application.access;
     object.texts("permissions", access.permissions().iter().map(|it| it.as_str()));
-    object.list("rules", &access.rules().iter().map(render_rule).collect::<Vec<_>>());
+    object.objects("rules", access.rules(), |object, rule| RuleAnswer::fill(object, rule));
     // Absent if empty: clients of the published interface do not expect it.
     if !application.allowed_origins.is_empty() {
         object.texts("allowed_origins", application.allowed_origins.texts());
@@ -271,12 +273,21 @@ fn render_members(
     object
 }
 
-pub(crate) fn render_rule(rule: &AccessRule) -> Json {
-    let mut object = Object::new();
-    object.optional_text("description", rule.description.as_deref());
-    object.number("priority", rule.priority);
-    object.text("container", rule.container.as_str());
-    object.text("transform", rule.transform.as_str());
-    object.texts("permissions", rule.permissions.iter().map(|it| it.as_str()));
-    object.close()
+answer! {
+    pub(crate) RuleAnswer<'a>(it: &'a AccessRule):
+        "Permissions on the tokens of a container and of those inside it. Of all rules that cover a \
+         token, the one with the lowest priority decides."
+    {
+        may_have description: text = it.description.as_deref();
+        has priority: number.at_least(1) = it.priority;
+        has container: text(Schema::reference("Container")) = it.container.as_str();
+        has transform: text(transform_schema()) = it.transform.as_str();
+        has permissions: texts(Schema::reference("Permission"))
+            = it.permissions.iter().map(|it| it.as_str());
+    }
+}
+
+pub(crate) fn transform_schema() -> Schema {
+    Schema::word(Transform::ALL.map(Transform::as_str))
+        .about("The part of the data that answers show: nothing, what the mask shows, or all.")
 }

@@ -4,53 +4,75 @@ use crate::domain::card::CardDetails;
 use crate::domain::card::bin_table::AdditionalDetails;
 use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
+use crate::http::Schema;
 use crate::http::wire::Object;
+use crate::http::wire::answer::{Answer as _, answer};
 
-/// Writes the `card` object under this name. As published, brand, funding and authentication are
-/// always present, `null` if unknown. Every other absent value is left out.
-pub(crate) fn write(object: &mut Object, name: &str, card: &CardDetails) {
-    object.object(name, |object| {
-        if !card.additional.is_empty() {
-            object.objects("additional", &card.additional, write_additional);
-        }
-        object.nullable_text("authentication", card.authentication.map(Authentication::as_str));
-        object.text("bin", &card.bin);
-        object.nullable_text("brand", card.brand.map(Brand::as_str));
-        object.optional_number("expiration_month", card.expiration_month);
-        object.optional_number("expiration_year", card.expiration_year);
-        object.nullable_text("funding", card.funding.map(Funding::as_str));
-        write_issuer(object, card.issuer.as_deref(), card.issuer_country);
-        if let Some(country) = card.issuer_country {
-            object.object("issuer_country", |object| {
-                object.text("alpha2", country.alpha2());
-                object.text("name", country.name());
-                object.text("numeric", country.numeric());
-            });
-        }
-        object.text("last4", &card.last4);
-        if let Some(code) = card.product.as_deref() {
-            object.object("product", |object| object.text("code", code));
-        }
-        object.optional_text("segment", card.segment.map(Segment::as_str));
-    });
-}
-
-fn write_additional(object: &mut Object, additional: &AdditionalDetails) {
-    let authentication = additional.authentication.map(Authentication::as_str);
-    object.optional_text("authentication", authentication);
-    object.text("brand", &additional.brand);
-    object.optional_text("funding", additional.funding.map(Funding::as_str));
-    write_issuer(object, additional.issuer.as_deref(), additional.country);
-}
-
-fn write_issuer(object: &mut Object, name: Option<&str>, country: Option<Country>) {
-    if name.is_none() && country.is_none() {
-        return;
+answer! {
+    /// As published, brand, funding and authentication are always present, `null` if unknown. Every
+    /// other absent value is left out.
+    pub(crate) CardAnswer<'a>(it: &'a CardDetails):
+        "Details of a card that need no right to see its number. Brand, funding and authentication \
+         are null if they are not known."
+    {
+        may_have additional: list(Additional) = (!it.additional.is_empty()).then_some(&it.additional);
+        has authentication: nullable(authentication().or_null())
+            = it.authentication.map(Authentication::as_str);
+        has bin: text = &it.bin;
+        has brand: nullable(Schema::word(Brand::ALL.map(Brand::as_str)).or_null())
+            = it.brand.map(Brand::as_str);
+        may_have expiration_month: number.between(1, 12) = it.expiration_month;
+        may_have expiration_year: number(Schema::integer()) = it.expiration_year;
+        has funding: nullable(funding().or_null()) = it.funding.map(Funding::as_str);
+        may_have issuer: object(Issuer) = issuer(it.issuer.as_deref(), it.issuer_country);
+        may_have issuer_country: object(IssuerCountry) = it.issuer_country;
+        has last4: text = &it.last4;
+        may_have product: object(Product) = it.product.as_deref();
+        may_have segment: word(Segment::ALL.map(Segment::as_str)) = it.segment.map(Segment::as_str);
     }
-    object.object("issuer", |object| {
-        object.optional_text("country", country.map(Country::alpha2));
-        object.optional_text("name", name);
-    });
+
+    Additional<'a>(it: &'a AdditionalDetails) {
+        may_have authentication: text(authentication())
+            = it.authentication.map(Authentication::as_str);
+        has brand: text = &it.brand;
+        may_have funding: text(funding()) = it.funding.map(Funding::as_str);
+        may_have issuer: object(Issuer) = issuer(it.issuer.as_deref(), it.country);
+    }
+
+    Issuer<'a>(it: (Option<&'a str>, Option<Country>)) {
+        may_have country: text = it.1.map(Country::alpha2);
+        may_have name: text = it.0;
+    }
+
+    IssuerCountry<'a>(it: Country) {
+        has alpha2: text = it.alpha2();
+        has name: text = it.name();
+        has numeric: text = it.numeric();
+    }
+
+    Product<'a>(it: &'a str) {
+        has code: text = it;
+    }
+}
+
+fn authentication() -> Schema {
+    Schema::word(Authentication::ALL.map(Authentication::as_str))
+}
+
+fn funding() -> Schema {
+    Schema::word(Funding::ALL.map(Funding::as_str))
+}
+
+fn issuer<'a>(
+    name: Option<&'a str>,
+    country: Option<Country>,
+) -> Option<(Option<&'a str>, Option<Country>)> {
+    (name.is_some() || country.is_some()).then_some((name, country))
+}
+
+/// Writes the `card` object under this name.
+pub(crate) fn write(object: &mut Object, name: &str, card: &CardDetails) {
+    object.object(name, |object| CardAnswer::fill(object, card));
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use crate::app::ClientKeyView;
 use crate::domain::mistakes::Mistakes;
-use crate::http::wire::{Fields, Json, Object};
+use crate::http::wire::Fields;
+use crate::http::wire::answer::{Answer as _, answer};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::threeds::base64;
 
@@ -17,11 +18,8 @@ pub(crate) fn parse_expires_at(body: &Value) -> Result<Option<String>, Mistakes>
 }
 
 pub(crate) fn answer(key: &ClientKeyView) -> RememberedAnswer {
-    let mut object = members(key);
-    let pem = pem(key);
-    object.text("public_key_pem", &pem);
-    object.text("publicKeyPEM", &pem);
-    RememberedAnswer::new(AnswerStatus::Created, object.close()).at(format!("/keys/{}", key.id))
+    let json = ClientKeyAnswer::render((key, Some(&pem(key))));
+    RememberedAnswer::new(AnswerStatus::Created, json).at(format!("/keys/{}", key.id))
 }
 
 /// The public half. The text between the labels is the raw key, not a `SubjectPublicKeyInfo`:
@@ -31,14 +29,12 @@ pub(crate) fn pem(key: &ClientKeyView) -> String {
     format!("-----BEGIN PUBLIC KEY-----\n{key}\n-----END PUBLIC KEY-----\n")
 }
 
-pub(crate) fn render(key: &ClientKeyView) -> Json {
-    members(key).close()
-}
-
-fn members(key: &ClientKeyView) -> Object {
-    let mut object = Object::new();
-    object.display("key_id", key.id);
-    object.display("id", key.id);
-    object.time("expires_at", key.expires_at);
-    object
+answer! {
+    pub(crate) ClientKeyAnswer<'a>(it: (&'a ClientKeyView, Option<&'a str>)) {
+        has key_id: id = it.0.id;
+        has id: id = it.0.id, "The same as `key_id`.";
+        has expires_at: time = it.0.expires_at;
+        may_have public_key_pem: text = it.1, "Only in the answer that made the key.";
+        may_have publicKeyPEM: text = it.1, "Only in the answer that made the key.";
+    }
 }

@@ -6,6 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::bounds::CURSOR_CHARS_MAX;
 use crate::domain::mistakes::Mistakes;
+use crate::http::wire::answer::{Answer as _, answer};
 use crate::http::wire::{Json, Object};
 
 /// The bytes of a cursor, which are not authenticated yet.
@@ -23,13 +24,18 @@ pub(crate) fn render(cursor: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(cursor)
 }
 
-/// `next` is absent on the last page: some published clients loop forever when it is empty.
+answer! {
+    /// `next` is absent on the last page: some published clients loop forever when it is empty.
+    pub(crate) CursorPagination<'a>(it: (usize, Option<&'a [u8]>)) {
+        has page_size: count.at_least(1) = it.0;
+        may_have next: text = it.1.map(render).as_deref(),
+            "The `start` of the next page; absent on the last.";
+    }
+}
+
 pub(crate) fn render_page(size: usize, next: Option<&[u8]>, items: &[Json]) -> Json {
     let mut object = Object::new();
-    object.object("pagination", |pagination| {
-        pagination.count("page_size", size);
-        pagination.optional_text("next", next.map(render).as_deref());
-    });
+    object.object("pagination", |object| CursorPagination::fill(object, (size, next)));
     object.list("data", items);
     object.close()
 }

@@ -7,13 +7,16 @@ use uuid::Uuid;
 
 use crate::app::{LogPage, LogQuery, LogStart};
 use crate::bounds::LOG_PAGE_SIZE_MAX;
-use crate::domain::audit::{AuditEntry, EntityKind};
+use crate::domain::audit::{Act, AuditEntry, EntityKind, RefusalReason};
 use crate::domain::expires_at::parse_time;
 use crate::domain::id::TenantId;
 use crate::domain::mistakes::Mistakes;
+use crate::domain::person::{Person, SignOnWay};
 use crate::domain::time::Timestamp;
+use crate::http::Schema;
+use crate::http::wire::answer::{Answer as _, answer};
 use crate::http::wire::json::list;
-use crate::http::wire::{Json, Object, OffsetPage, Query, cursor};
+use crate::http::wire::{Json, OffsetPage, Query, cursor};
 
 #[derive(Debug)]
 pub(crate) struct LogRequest {
@@ -52,58 +55,73 @@ fn time(text: Option<&str>, name: &str, mistakes: &mut Mistakes) -> Option<Times
     at
 }
 
-/// There are no totals: counting would open every entry of the log.
-pub(crate) fn render_page(tenant: TenantId, request: &LogRequest, page: &LogPage) -> Json {
-    let items: Vec<_> = page.entries.iter().map(|(id, entry)| render(tenant, *id, entry)).collect();
-    let mut object = Object::new();
-    object.object("pagination", |pagination| {
-        pagination.count("page_number", request.page.number);
-        pagination.count("page_size", request.page.size);
-        pagination.optional_text("next", page.next.as_deref().map(cursor::render).as_deref());
-    });
-    object.list("data", &items);
-    object.close()
+answer! {
+    /// There are no totals: counting would open every entry of the log.
+    pub(crate) LogPageAnswer<'a>(it: (TenantId, &'a LogRequest, &'a LogPage)) {
+        has pagination: object(Pagination) = (it.1, it.2);
+        has data: list(LogEntry "LogEntry")
+            = it.2.entries.iter().map(|(id, entry)| (it.0, *id, entry));
+    }
+
+    Pagination<'a>(it: (&'a LogRequest, &'a LogPage)) {
+        has page_number: count.at_least(1) = it.0.page.number;
+        has page_size: count.at_least(1) = it.0.page.size;
+        may_have next: text = it.1.next.as_deref().map(cursor::render).as_deref();
+    }
+
+    /// The user who ran an operator's command is not shown to tenants.
+    pub(crate) LogEntry<'a>(it: (TenantId, Uuid, &'a AuditEntry)) {
+        has id: id = it.1;
+        has tenant_id: id = it.0;
+        may_have actor_id: id = it.2.actor.id(), "The application, if one acted.";
+        has actor_type: word([
+            "application", "cardholder", "directory_server", "operator", "person", "proxy_caller",
+            "system", "unknown",
+        ]) = it.2.actor.kind();
+        has entity_type: word(EntityKind::ALL.iter().map(|it| it.as_str()))
+            = it.2.entity.kind.as_str();
+        has entity_id: text = &it.2.entity.public_id();
+        has operation: word(Act::texts()) = it.2.act.as_str();
+        has message: text = &it.2.message();
+        has created_at: time = it.2.at;
+        has outcome: word(["success", "failure"]) = it.2.outcome();
+        may_have address: display(Schema::text())
+            = it.2.origin.as_ref().and_then(|it| it.address), "The client's address.";
+        may_have key_id: id = it.2.origin.as_ref().and_then(|it| it.key()),
+            "The API key of the request.";
+        may_have trace_id: display(Schema::text())
+            = it.2.origin.as_ref().and_then(|it| it.trace.as_ref()),
+            "The `BT-TRACE-ID` of the request.";
+        may_have person: text = person(it.2).map(|it| &*it.name),
+            "The person at the console, as the sign-on named it.";
+        may_have sign_on: word(SignOnWay::ALL.iter().map(|it| it.as_str()))
+            = person(it.2).map(|it| it.way.as_str()), "How the person signed on.";
+        may_have reason: word(RefusalReason::ALL.iter().map(|it| it.as_str()))
+            = it.2.refusals.as_ref().map(|it| it.reason.as_str()), "Of refused requests.";
+        may_have count: number.at_least(1) = it.2.refusals.as_ref().map(|it| it.count),
+            "Of refused requests.";
+        may_have first_at: time = it.2.refusals.as_ref().map(|it| it.first_at),
+            "Of the first refused request.";
+        may_have last_at: time = it.2.refusals.as_ref().map(|it| it.last_at),
+            "Of the last refused request.";
+    }
+
+    pub(crate) LogEntityType<'a>(it: EntityKind) {
+        has display_name: text = it.shown();
+        has value: text(entity_type()) = it.as_str();
+    }
 }
 
-fn render(tenant: TenantId, id: Uuid, entry: &AuditEntry) -> Json {
-    let mut object = Object::new();
-    object.display("id", id);
-    object.display("tenant_id", tenant);
-    object.optional_display("actor_id", entry.actor.id());
-    object.text("actor_type", entry.actor.kind());
-    object.text("entity_type", entry.entity.kind.as_str());
-    object.text("entity_id", &entry.entity.public_id());
-    object.text("operation", entry.act.as_str());
-    object.text("message", &entry.message());
-    object.time("created_at", entry.at);
-    object.text("outcome", entry.outcome());
-    // The user who ran an operator's command is not shown to tenants.
-    if let Some(origin) = &entry.origin {
-        object.optional_display("address", origin.address);
-        object.optional_display("key_id", origin.key());
-        object.optional_display("trace_id", origin.trace.as_ref());
-        if let Some(person) = &origin.person {
-            object.text("person", &person.name);
-            object.text("sign_on", person.way.as_str());
-        }
-    }
-    if let Some(refusals) = &entry.refusals {
-        object.text("reason", refusals.reason.as_str());
-        object.number("count", refusals.count);
-        object.time("first_at", refusals.first_at);
-        object.time("last_at", refusals.last_at);
-    }
-    object.close()
+pub(crate) fn entity_type() -> Schema {
+    Schema::word(EntityKind::OF_TENANTS.map(EntityKind::as_str))
+}
+
+fn person(entry: &AuditEntry) -> Option<&Person> {
+    entry.origin.as_ref()?.person.as_ref()
 }
 
 pub(crate) fn render_kinds() -> Json {
-    let render = |kind: &EntityKind| {
-        let mut object = Object::new();
-        object.text("display_name", kind.shown());
-        object.text("value", kind.as_str());
-        object.close()
-    };
-    list(&EntityKind::OF_TENANTS.iter().map(render).collect::<Vec<_>>())
+    list(&EntityKind::OF_TENANTS.map(LogEntityType::render))
 }
 
 #[cfg(test)]

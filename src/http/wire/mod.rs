@@ -1,6 +1,7 @@
 //! Conversion between JSON on the wire and the arguments and results of operations. Names are those
 //! of the published interface.
 
+pub(crate) mod answer;
 pub(crate) mod application;
 pub(crate) mod card;
 pub(crate) mod client_key;

@@ -3,6 +3,7 @@
 use crate::app::PageRange;
 use crate::bounds::{PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX};
 use crate::domain::mistakes::Mistakes;
+use crate::http::wire::answer::{Answer as _, answer};
 use crate::http::wire::{Fields, Json, Object, Query};
 
 const PAGE_DEFAULT: usize = 1;
@@ -43,14 +44,18 @@ impl OffsetPage {
 
     pub(crate) fn render(self, total: usize, items: &[Json]) -> Json {
         let mut object = Object::new();
-        object.object("pagination", |pagination| {
-            pagination.count("total_items", total);
-            pagination.count("page_number", self.number);
-            pagination.count("page_size", self.size);
-            pagination.count("total_pages", total.div_ceil(self.size.max(1)));
-        });
+        object.object("pagination", |object| OffsetPagination::fill(object, (self, total)));
         object.list("data", items);
         object.close()
+    }
+}
+
+answer! {
+    pub(crate) OffsetPagination<'a>(it: (OffsetPage, usize)) {
+        has total_items: count = it.1;
+        has page_number: count.at_least(1) = it.0.number;
+        has page_size: count.at_least(1) = it.0.size;
+        has total_pages: count = it.1.div_ceil(it.0.size.max(1));
     }
 }
 

@@ -7,8 +7,9 @@ use crate::bounds::{CONDITIONS_MAX, CONTAINER_BYTES_MAX, TOKEN_NAME_CHARS_MAX};
 use crate::domain::condition::{Attribute, Condition, Operator};
 use crate::domain::container::Container;
 use crate::domain::mistakes::Mistakes;
+use crate::http::wire::Fields;
+use crate::http::wire::answer::answer;
 use crate::http::wire::application::{Holder, access, container};
-use crate::http::wire::{Fields, Json, Object};
 use crate::secret::Secret;
 
 /// Longer than any nonce. Nonces are compared by their hashes.
@@ -28,12 +29,12 @@ pub(crate) fn parse_authorization(body: &Value) -> Result<SessionAuthorization, 
     }
 }
 
-pub(crate) fn render(new: &NewSession) -> Json {
-    let mut object = Object::new();
-    object.text("session_key", new.text.expose());
-    object.text("nonce", new.nonce.expose());
-    object.time("expires_at", new.expires_at);
-    object.close()
+answer! {
+    pub(crate) SessionAnswer<'a>(it: &'a NewSession) {
+        has session_key: text = it.text.expose();
+        has nonce: text = it.nonce.expose();
+        has expires_at: time = it.expires_at;
+    }
 }
 
 /// The scope of a session's rule: a container, or conditions and the innermost container that

@@ -4,11 +4,12 @@ use crate::domain::access::{AccessRule, Transform};
 use crate::domain::application::ApplicationKind;
 use crate::domain::container::Container;
 use crate::domain::permission::Permission;
-use crate::http::wire::application::render_rule;
+use crate::http::wire::Json;
+use crate::http::wire::answer::{Answer as _, answer};
+use crate::http::wire::application::RuleAnswer;
 use crate::http::wire::json::list;
-use crate::http::wire::{Json, Object};
 
-struct Template {
+pub(crate) struct Template {
     id: &'static str,
     name: &'static str,
     description: &'static str,
@@ -75,34 +76,39 @@ const TEMPLATES: &[Template] = &[
 ];
 
 pub(crate) fn render_all() -> Json {
-    list(&TEMPLATES.iter().map(render).collect::<Vec<_>>())
+    list(&TEMPLATES.iter().map(TemplateAnswer::render).collect::<Vec<_>>())
 }
 
 pub(crate) fn render_one(id: &str) -> Option<Json> {
-    TEMPLATES.iter().find(|template| template.id == id).map(render)
+    TEMPLATES.iter().find(|template| template.id == id).map(TemplateAnswer::render)
 }
 
-fn render(template: &Template) -> Json {
-    let mut object = Object::new();
-    object.text("id", template.id);
-    object.text("name", template.name);
-    object.text("description", template.description);
-    object.text("application_type", template.kind.as_str());
-    object.text("template_type", "official");
-    object.flag("is_starter", true);
-    let rules = template.rule.iter().map(|(transform, permissions)| {
-        render_rule(&AccessRule {
+answer! {
+    pub(crate) TemplateAnswer<'a>(it: &'a Template) {
+        has id: text(Schema::uuid()) = it.id;
+        has name: text = it.name;
+        has description: text = it.description;
+        has application_type: word(ApplicationKind::ALL.map(ApplicationKind::as_str))
+            = it.kind.as_str();
+        has template_type: word(["official"]) = "official";
+        has is_starter: flag = true;
+        has rules: list(RuleAnswer "AccessRule") = &it.rule();
+        has permissions: texts(Schema::reference("Permission"))
+            = it.permissions.iter().map(|it| it.as_str());
+    }
+}
+
+impl Template {
+    fn rule(&self) -> Option<AccessRule> {
+        self.rule.map(|(transform, permissions)| AccessRule {
             description: None,
             priority: 1,
             container: Container::root(),
             conditions: Vec::new(),
-            transform: *transform,
+            transform,
             permissions: permissions.to_vec(),
         })
-    });
-    object.list("rules", &rules.collect::<Vec<_>>());
-    object.texts("permissions", template.permissions.iter().map(|it| it.as_str()));
-    object.close()
+    }
 }
 
 #[cfg(test)]

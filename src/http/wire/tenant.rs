@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::app::{TenantChange, TokenUsage};
+use crate::app::{TenantChange, TokenUsage, TypeUsage};
 use crate::bounds::{NAME_CHARS_MAX, SETTING_BYTES_MAX, SETTINGS_MAX};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::tenant::{Tenant, Threeds};
+use crate::http::wire::answer::answer;
 use crate::http::wire::{Fields, Json, Object, WRONG_TYPE};
 
 pub(crate) fn parse_change(body: &Value) -> Result<TenantChange, Mistakes> {
@@ -93,22 +94,26 @@ pub(crate) fn render_for_operator(tenant: &Tenant) -> Json {
     object.close()
 }
 
-/// The format of older clients, with the total where newer ones read it.
-pub(crate) fn render_usage(usage: &TokenUsage) -> Json {
-    let mut object = Object::new();
-    object.object("token_report", |report| {
-        report.object("metrics_by_type", |types| {
-            for found in &usage.by_type {
-                types.object(found.kind.as_str(), |metrics| {
-                    metrics.number("count", found.count);
-                    metrics.time("last_created_at", found.last_created_at);
-                });
+answer! {
+    /// The format of older clients, with the total where newer ones read it.
+    pub(crate) Usage<'a>(it: &'a TokenUsage) {
+        has token_report: object(TokenReport) = it;
+        has total_tokens: number = it.total;
+    }
+
+    TokenReport<'a>(it: &'a TokenUsage) {
+        has metrics_by_type: filled(Schema::map(TypeMetrics::schema())) = |types: &mut Object| {
+            for found in &it.by_type {
+                types.object(found.kind.as_str(), |metrics| TypeMetrics::fill(metrics, found));
             }
-        });
-        report.number("total_tokens", usage.total);
-    });
-    object.number("total_tokens", usage.total);
-    object.close()
+        };
+        has total_tokens: number = it.total;
+    }
+
+    TypeMetrics<'a>(it: &'a TypeUsage) {
+        has count: number = it.count;
+        has last_created_at: time = it.last_created_at;
+    }
 }
 
 fn render_members(tenant: &Tenant) -> Object {

@@ -8,13 +8,12 @@ use crate::domain::https_url::{HttpsUrl, URL_CHARS_MAX};
 use crate::domain::id::{EventId, WebhookId};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::webhook::{EventKind, Webhook, WebhookStatus};
+use crate::http::wire::answer::{Answer as _, answer};
 use crate::http::wire::cursor;
 use crate::http::wire::fields::Fields;
-use crate::http::wire::json::Object;
 use crate::http::wire::page::size_in_query;
 use crate::http::wire::query::Query;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
-use crate::secret::Secret;
 
 pub(crate) fn parse_draft(body: &Value) -> Result<WebhookDraft, Mistakes> {
     let mut fields = Fields::of_body(body);
@@ -86,31 +85,29 @@ pub(crate) fn parse_list(query: &Query) -> Result<(Option<WebhookId>, usize), Mi
 }
 
 pub(crate) fn answer(webhook: &Webhook) -> RememberedAnswer {
-    let answer = RememberedAnswer::new(AnswerStatus::Created, render(webhook));
+    let answer = RememberedAnswer::new(AnswerStatus::Created, WebhookAnswer::render(webhook));
     answer.at(format!("/webhooks/{}", webhook.id))
 }
 
-pub(crate) fn render(webhook: &Webhook) -> Secret<Vec<u8>> {
-    let mut object = Object::new();
-    object.display("id", webhook.id);
-    object.display("tenant_id", webhook.tenant);
-    object.text("status", webhook.status.as_str());
-    object.text("name", &webhook.name);
-    object.text("url", &webhook.url);
-    object.optional_text("notify_email", webhook.notify_email.as_deref());
-    object.texts("events", webhook.events.iter().map(|kind| kind.as_str()));
-    object.display("created_by", webhook.created_by);
-    object.time("created_at", webhook.created_at);
-    object.optional_display("modified_by", webhook.modified_by);
-    object.optional_time("modified_at", webhook.modified_at);
-    object.close()
-}
+answer! {
+    pub(crate) WebhookAnswer<'a>(it: &'a Webhook) {
+        has id: id = it.id;
+        has tenant_id: id = it.tenant;
+        has status: word(WebhookStatus::ALL.map(WebhookStatus::as_str)) = it.status.as_str();
+        has name: text = &it.name;
+        has url: text = &it.url;
+        may_have notify_email: text = it.notify_email.as_deref();
+        has events: texts(Schema::reference("EventType")) = it.events.iter().map(|it| it.as_str());
+        may_have created_by: id = Some(it.created_by), "The application that made it.";
+        has created_at: time = it.created_at;
+        may_have modified_by: id = it.modified_by;
+        may_have modified_at: time = it.modified_at;
+    }
 
-/// An event that waits for its delivery.
-pub(crate) fn render_event(id: EventId) -> Secret<Vec<u8>> {
-    let mut object = Object::new();
-    object.display("id", id);
-    object.close()
+    /// An event that waits for its delivery.
+    pub(crate) EventAnswer<'a>(it: EventId) {
+        has id: id = it, "The event's id.";
+    }
 }
 
 pub(crate) fn render_event_types() -> String {

@@ -10,6 +10,9 @@ use crate::http::openapi::operations::shared::{
 };
 use crate::http::openapi::{Description, LOCATION, Tag};
 use crate::http::path::PathParameter as _;
+use crate::http::wire::answer::Answer as _;
+use crate::http::wire::permission::PermissionAnswer;
+use crate::http::wire::template::TemplateAnswer;
 
 const CREATE: &str = r#"{"name":"Backend","type":"private","permissions":["token:create"],
     "rules":[{"priority":1,"container":"/pci/","transform":"mask","permissions":["token:read"]}]}"#;
@@ -132,22 +135,13 @@ fn keys() -> Vec<Description> {
 
 fn catalogs() -> Vec<Description> {
     let template = || Schema::reference("ApplicationTemplate");
-    let permission = Schema::object()
-        .has("type", Schema::reference("Permission"))
-        .has("description", Schema::text())
-        .has("application_types", Schema::list(kind()))
-        .may_have(
-            "absent_feature",
-            Schema::text().about("The feature that it is for, which this server does not have."),
-        )
-        .closed();
     vec![
         Description::new("ListPermissions", Tag::Applications, "List permissions")
             .query("application_type", kind())
             .answers(
                 200,
                 "All permissions, or those that applications of the type may hold.",
-                Schema::list(permission),
+                Schema::list(PermissionAnswer::schema()),
             )
             .shows("create", "One of them", list_of(PERMISSION)),
         Description::new(
@@ -179,7 +173,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
         ("Application", application()),
         ("ApplicationKey", key()),
-        ("ApplicationTemplate", template()),
+        ("ApplicationTemplate", TemplateAnswer::schema()),
         ("CreateApplicationRequest", create_request()),
         ("UpdateApplicationRequest", update_request()),
         ("AccessRuleRequest", rule_request().has("container", container())),
@@ -218,19 +212,6 @@ fn key() -> Schema {
         .has("version", Schema::word(["v1"]))
         .may_have("created_by", Schema::uuid())
         .has("created_at", Schema::time())
-        .closed()
-}
-
-fn template() -> Schema {
-    Schema::object()
-        .has("id", Schema::uuid())
-        .has("name", Schema::text())
-        .has("description", Schema::text())
-        .has("application_type", kind())
-        .has("template_type", Schema::word(["official"]))
-        .has("is_starter", Schema::flag())
-        .has("rules", Schema::list(Schema::reference("AccessRule")))
-        .has("permissions", permissions())
         .closed()
 }
 

@@ -3,6 +3,8 @@
 use crate::http::Schema;
 use crate::http::openapi::operations::shared::{expires_at, list_of, without};
 use crate::http::openapi::{Description, LOCATION, Tag};
+use crate::http::wire::answer::Answer as _;
+use crate::http::wire::client_key::ClientKeyAnswer;
 
 const ANSWER: &str = r#"{"key_id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c",
     "id":"01a1dd3b-2e41-4f7a-b8c2-9d0e1f2a3b4c","expires_at":"2027-01-31T09:30:00.1234560+00:00",
@@ -41,13 +43,5 @@ pub(super) fn operations() -> Vec<Description> {
 }
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
-    let pem = || Schema::text().about("Only in the answer that made the key.");
-    let key = Schema::object()
-        .has("key_id", Schema::uuid())
-        .has("id", Schema::uuid().about("The same as `key_id`."))
-        .has("expires_at", Schema::time())
-        .may_have("public_key_pem", pem())
-        .may_have("publicKeyPEM", pem())
-        .closed();
-    vec![("ClientKey", key)]
+    vec![("ClientKey", ClientKeyAnswer::schema())]
 }

@@ -1,19 +1,21 @@
 //! The operations that only the console needs.
 
-use crate::bounds::{
-    ACTIVITY_HOURS, ACTIVITY_MINUTES, ACTIVITY_ROUTES_MAX, CALL_FAILURES_KEPT, CONSOLE_NAMES_MAX,
-    PERMISSIONS_MAX, PROXIES_MAX, REACTORS_MAX, RULES_MAX, THREEDS_LISTED_MAX, WEBHOOKS_MAX,
-};
+use crate::bounds::{CONSOLE_NAMES_MAX, PERMISSIONS_MAX, RULES_MAX, THREEDS_LISTED_MAX};
 use crate::domain::application::ApplicationKind;
 use crate::domain::person::{ConsoleRole, SignOnWay};
-use crate::domain::quota::Quotas;
-use crate::domain::tenant::TenantKind;
-use crate::domain::webhook::WebhookStatus;
 use crate::http::Schema;
 use crate::http::openapi::operations::shared::{
-    container, cursor_page, permissions_request, rule_request, start, transform,
+    container, cursor_page, permissions_request, rule_request, start,
 };
 use crate::http::openapi::{Description, Tag};
+use crate::http::wire::answer::Answer as _;
+use crate::http::wire::console::activity::Activity;
+use crate::http::wire::console::limits::Limits;
+use crate::http::wire::console::preview::ConsoleRulesPreview;
+use crate::http::wire::console::{
+    ConsoleKey, ConsoleKeys, ConsoleProxies, ConsoleReactors, ConsoleThreedsSession,
+    ConsoleWebhooks,
+};
 
 const PREVIEW: &str = r#"{"type":"private","permissions":["proxy:invoke"],
     "rules":[{"priority":1,"container":"/pci/","transform":"mask","permissions":["token:read"]}],
@@ -40,18 +42,18 @@ pub(super) fn operations() -> Vec<Description> {
             .answers(200, "The counts.", Schema::reference("ConsoleActivity")),
         new("ConsoleKeys", "List API keys with their last use")
             .about("All keys of all applications, without their texts.")
-            .answers(200, "The keys.", data(Schema::reference("ConsoleKey"))),
+            .answers(200, "The keys.", ConsoleKeys::schema()),
         new("ConsoleLimits", "Show quotas and limits with their use")
             .answers(200, "The limits.", Schema::reference("ConsoleLimits")),
         new("ConsoleProxies", "Count calls through proxies")
             .about("Calls and failures of each proxy since the start of the server, in memory.")
-            .answers(200, "The proxies.", called_proxies()),
+            .answers(200, "The proxies.", ConsoleProxies::schema()),
         new("ConsoleReactors", "Count calls of reactors")
             .about(
                 "Calls and last failures of each reactor since the start of the server, in memory, and \
                  whether programs run here. A call counts when its arguments were accepted.",
             )
-            .answers(200, "The reactors.", called_reactors()),
+            .answers(200, "The reactors.", ConsoleReactors::schema()),
         new("ConsoleRulesPreview", "Preview access rules in a container")
             .about(
                 "What an application with this type, these permissions and these rules could do with \
@@ -88,18 +90,9 @@ pub(super) fn operations() -> Vec<Description> {
             .answers(200, "A page of sessions.", cursor_page(Schema::reference("ConsoleThreedsSession")).about(&format!(
                 "A page has at most {THREEDS_LISTED_MAX} sessions."
             ))),
-        new("ConsoleWebhooks", "Show the queues and failures of webhooks").answers(
-            200,
-            "The webhooks.",
-            Schema::object()
-                .has("data", Schema::list(queued_webhook()).up_to_items(WEBHOOKS_MAX))
-                .closed(),
-        ),
+        new("ConsoleWebhooks", "Show the queues and failures of webhooks")
+            .answers(200, "The webhooks.", ConsoleWebhooks::schema()),
     ]
-}
-
-fn data(items: Schema) -> Schema {
-    Schema::object().has("data", Schema::list(items)).closed()
 }
 
 fn of_person(schema: Schema) -> Schema {
@@ -128,94 +121,14 @@ fn sign_on_ways() -> Schema {
         .closed()
 }
 
-fn count() -> Schema {
-    Schema::integer().at_least(0)
-}
-
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
-    let key = Schema::object()
-        .has("application_id", Schema::uuid())
-        .has("key_id", Schema::uuid())
-        .has("created_at", Schema::time())
-        .may_have("created_by", Schema::uuid())
-        .may_have(
-            "last_used_at",
-            Schema::time().about("The minute in which a request last had the key."),
-        )
-        .has("is_current", Schema::flag().about("True for the key of this request."));
     vec![
-        ("ConsoleActivity", activity()),
-        ("ConsoleKey", key.closed()),
-        ("ConsoleLimits", limits()),
-        ("ConsoleRulesPreview", preview()),
-        ("ConsoleThreedsSession", session()),
+        ("ConsoleActivity", Activity::schema()),
+        ("ConsoleKey", ConsoleKey::schema()),
+        ("ConsoleLimits", Limits::schema()),
+        ("ConsoleRulesPreview", ConsoleRulesPreview::schema()),
+        ("ConsoleThreedsSession", ConsoleThreedsSession::schema()),
     ]
-}
-
-fn activity() -> Schema {
-    let span = || {
-        Schema::object()
-            .has("at", Schema::time())
-            .has("ok", count())
-            .has("refused", count().about("4xx without 429."))
-            .has("limited", count().about("429."))
-            .has("failed", count().about("5xx."))
-            .closed()
-    };
-    let spans = |number| Schema::list(span()).at_least_items(number).up_to_items(number);
-    let server = Schema::object()
-        .has("version", Schema::text())
-        .has("started_at", Schema::time())
-        .has("ready", Schema::flag())
-        .closed();
-    let route = Schema::object().has("route", Schema::text()).has("requests", count()).closed();
-    Schema::object()
-        .has("now", Schema::time())
-        .has("server", server)
-        .has("since", Schema::time().about("Requests before this time are not counted."))
-        .has("minutes", spans(ACTIVITY_MINUTES))
-        .has("hours", spans(ACTIVITY_HOURS))
-        .has("routes", Schema::list(route).up_to_items(ACTIVITY_ROUTES_MAX))
-        .closed()
-}
-
-fn limits() -> Schema {
-    let quota = Schema::object()
-        .has("name", Schema::word(Quotas::NAMES))
-        .has("value", Schema::text())
-        .has("unit", Schema::word(["count", "rate", "seconds"]))
-        .closed();
-    let usage = Schema::object()
-        .has("name", Schema::text())
-        .has("used", count())
-        .may_have("limit", count().about("Absent without a limit."))
-        .closed();
-    let busiest = Schema::object()
-        .has("application_id", Schema::uuid())
-        .has("key_id", Schema::uuid())
-        .has("used", count())
-        .closed();
-    let row = Schema::object()
-        .has("row", Schema::text())
-        .has("title", Schema::text().about("The requests that it counts, in words."))
-        .has(
-            "counted_by",
-            Schema::text().about("The thing that has a counter of its own, in words."),
-        )
-        .has("requests", count())
-        .has("seconds", count())
-        .has("action", Schema::word(["block", "throttle"]))
-        .may_have("block_seconds", count())
-        .may_have("used", count().about("By this key, at this address."))
-        .may_have("busiest", busiest.about("The key that has used most."))
-        .closed();
-    Schema::object()
-        .has("quotas", Schema::list(quota))
-        .has("usage", Schema::list(usage))
-        .has("rate_limit", Schema::text().about("`default`, `unlimited`, or a factor as `10x`."))
-        .has("limiter", Schema::word(["off", "on"]))
-        .has("rate_limits", Schema::list(row))
-        .closed()
 }
 
 fn preview_request() -> Schema {
@@ -228,132 +141,4 @@ fn preview_request() -> Schema {
             Schema::list(rule_request().has("container", container())).up_to_items(RULES_MAX),
         )
         .has("container", container())
-}
-
-fn preview() -> Schema {
-    let permission = Schema::object()
-        .has("permission", Schema::reference("Permission"))
-        .has("allowed", Schema::flag())
-        .may_have("by", Schema::word(["permission", "rule"]))
-        .may_have("rule", count().about("The place of the rule in the body's `rules`."))
-        .may_have("transform", transform())
-        .has(
-            "shows",
-            Schema::word(["mask", "nothing", "outline", "redact", "reveal"])
-                .about("The part of a token that the answer of such a request shows."),
-        )
-        .closed();
-    let errors = Schema::map(Schema::list(Schema::text()));
-    Schema::object()
-        .has("valid", Schema::flag())
-        .has("errors", errors.about("Messages by the path of the member."))
-        .may_have("container", container())
-        .has("reveals", Schema::flag().about("Some right shows values in plain."))
-        .has("token_permissions", Schema::list(permission))
-        .has(
-            "other_permissions",
-            Schema::list(Schema::reference("Permission")).up_to_items(PERMISSIONS_MAX),
-        )
-        .closed()
-}
-
-fn called_proxies() -> Schema {
-    let failure = Schema::object()
-        .has("at", Schema::time())
-        .has(
-            "kind",
-            Schema::word([
-                "answer_transform",
-                "broken",
-                "destination_status",
-                "invalid",
-                "program",
-                "refused",
-                "timed_out",
-                "unreachable",
-                "vault",
-            ]),
-        )
-        .may_have("destination_status", Schema::integer().between(400, 599))
-        .closed();
-    let proxy = Schema::object()
-        .has("id", Schema::uuid())
-        .has("name", Schema::text())
-        .has("calls", count())
-        .has("failures", count())
-        .may_have("last_failure", failure)
-        .closed();
-    Schema::object()
-        .has("since", Schema::time())
-        .has("data", Schema::list(proxy).up_to_items(PROXIES_MAX))
-        .closed()
-}
-
-fn called_reactors() -> Schema {
-    let failure = Schema::object()
-        .has("at", Schema::time())
-        .has("reason", Schema::text().about("A sentence for each kind of failure."))
-        .may_have("trace_id", Schema::text())
-        .closed();
-    let reactor = Schema::object()
-        .has("id", Schema::uuid())
-        .has("name", Schema::text())
-        .has("calls", count())
-        .has("failures", count())
-        .has(
-            "last_failures",
-            Schema::list(failure).up_to_items(CALL_FAILURES_KEPT).about("Newest first."),
-        )
-        .closed();
-    Schema::object()
-        .has("tenant_type", Schema::word(TenantKind::ALL.map(TenantKind::as_str)))
-        .has("runs_programs", Schema::flag())
-        .may_have("obstacle", Schema::text().about("The reason for which no program runs."))
-        .has("since", Schema::time())
-        .has("data", Schema::list(reactor).up_to_items(REACTORS_MAX))
-        .closed()
-}
-
-fn queued_webhook() -> Schema {
-    let failure = Schema::object()
-        .has("at", Schema::time())
-        .has("kind", Schema::word(["broken", "refused", "status", "timed_out", "unreachable"]))
-        .may_have("status", Schema::integer().between(100, 999))
-        .closed();
-    Schema::object()
-        .has("id", Schema::uuid())
-        .has("name", Schema::text())
-        .has("status", Schema::word(WebhookStatus::ALL.map(WebhookStatus::as_str)))
-        .has("waiting", count())
-        .may_have("oldest_waiting_at", Schema::time())
-        .has("failed_attempts", count().about("Since the last success and since the start."))
-        .may_have("failing_since", Schema::time())
-        .may_have("last_failure", failure)
-        .may_have("disabled_since", Schema::time())
-        .closed()
-}
-
-fn session() -> Schema {
-    let steps = [
-        "challenged",
-        "created",
-        "decided",
-        "decoupled",
-        "expired",
-        "failed",
-        "removed",
-        "requested",
-        "timed_out",
-    ];
-    Schema::object()
-        .has("id", Schema::uuid())
-        .has("created_at", Schema::time())
-        .has("step", Schema::word(steps))
-        .may_have("created_by", Schema::uuid())
-        .may_have("modified_at", Schema::time())
-        .may_have("expires_at", Schema::time())
-        .may_have("type", Schema::word(["customer", "merchant"]))
-        .may_have("device", Schema::word(["browser", "mobile"]))
-        .may_have("outcome", Schema::text().about("As `authentication_status` of the session."))
-        .closed()
 }

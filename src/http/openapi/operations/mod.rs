@@ -17,7 +17,6 @@ mod sessions;
 mod shared;
 mod tenant;
 mod threeds;
-mod threeds_outcome;
 mod token_intents;
 mod token_schemas;
 mod tokens;

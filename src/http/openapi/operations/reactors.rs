@@ -13,6 +13,8 @@ use crate::http::openapi::operations::shared::{
 };
 use crate::http::openapi::{Description, LOCATION, Tag};
 use crate::http::path::PathParameter as _;
+use crate::http::programs::line_page::ProgramLine;
+use crate::http::wire::answer::Answer as _;
 
 const CREATE: &str = r#"{"name":"Last digits","code":"module.exports = async function (req) {\n  const { number } = req.args.card;\n  return { raw: { last4: number.slice(-4) } };\n};\n","configuration":{"secret":"sk_test_1"}}"#;
 const REACTOR: &str = r#"{"id":"01a1dd3d-8b71-4e21-9c4d-5e6f7a8b9c0d",
@@ -163,18 +165,6 @@ fn logs() -> Vec<Description> {
     ]
 }
 
-fn line() -> Schema {
-    Schema::object()
-        .has("id", Schema::text())
-        .has("source", Schema::word(["application"]))
-        .has("record_type", Schema::word(["log"]))
-        .has("occurred_at", Schema::time())
-        .has("level", Schema::word(LineLevel::ALL.iter().map(|it| it.as_str())))
-        .has("message", Schema::text())
-        .has("trace_id", Schema::text())
-        .closed()
-}
-
 fn formulas() -> Vec<Description> {
     const GONE: &str = "Formulas were removed from the published interface: a reactor has its \
                         program in the member `code`.";
@@ -194,7 +184,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
         ("ReactorRequest", settings().has("name", name()).has("code", code())),
         ("PatchReactorRequest", settings().takes("name", name()).takes("code", code())),
         ("ReactorResponse", response()),
-        ("ProgramLine", line()),
+        ("ProgramLine", ProgramLine::schema()),
         ("ProgramRuntime", runtime()),
     ]
 }

@@ -7,6 +7,8 @@ use crate::http::openapi::operations::shared::{
     container, expires_at, permissions_request, rule_request,
 };
 use crate::http::openapi::{Description, Tag};
+use crate::http::wire::answer::Answer as _;
+use crate::http::wire::session::SessionAnswer;
 
 const SESSION: &str = r#"{"session_key":"key_test_self_sess_VFTqoYWFg1HDfwhV9GPVCA.b1ed5fa978c845ff3542452a9746c5d1",
     "nonce":"VHCu87x3hRnXCQ4jDAAQWn","expires_at":"2026-01-31T09:33:00.1234560+00:00"}"#;
@@ -47,11 +49,6 @@ pub(super) fn operations() -> Vec<Description> {
 }
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
-    let session = Schema::object()
-        .has("session_key", Schema::text())
-        .has("nonce", Schema::text())
-        .has("expires_at", Schema::time())
-        .closed();
     let condition = Schema::object()
         .has("attribute", Schema::word(Attribute::ALL.iter().map(|it| it.as_str())))
         .has("operator", Schema::word(Operator::ALL.iter().map(|it| it.as_str())))
@@ -66,5 +63,5 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
         .takes("permissions", permissions_request())
         .takes("rules", Schema::list(rule).up_to_items(RULES_MAX))
         .takes("expires_at", expires_at().about("The end of the session, at most 24 hours ahead."));
-    vec![("Session", session), ("AuthorizeSessionRequest", authorize)]
+    vec![("Session", SessionAnswer::schema()), ("AuthorizeSessionRequest", authorize)]
 }

@@ -6,11 +6,14 @@ use crate::bounds::{
     CONTAINER_BYTES_MAX, CURSOR_CHARS_MAX, DESCRIPTION_CHARS_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX,
     PERMISSIONS_MAX,
 };
-use crate::domain::access::Transform;
 use crate::domain::permission::Permission;
 use crate::domain::token_type::TokenType;
 use crate::http::openapi::Description;
 use crate::http::path::{PathParameter as _, TokenName};
+use crate::http::wire::answer::Answer as _;
+use crate::http::wire::application::{RuleAnswer, transform_schema};
+use crate::http::wire::cursor::CursorPagination;
+use crate::http::wire::page::OffsetPagination;
 use crate::http::{Schema, absent};
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
@@ -24,9 +27,9 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
                  fingerprint that the token has by default.",
             ),
         ),
-        ("AccessRule", rule()),
-        ("CursorPagination", cursor_pagination()),
-        ("OffsetPagination", offset_pagination()),
+        ("AccessRule", RuleAnswer::schema()),
+        ("CursorPagination", CursorPagination::schema()),
+        ("OffsetPagination", OffsetPagination::schema()),
     ]
 }
 
@@ -59,32 +62,13 @@ pub(super) fn token_type() -> Schema {
     Schema::reference("TokenType")
 }
 
-fn rule() -> Schema {
-    Schema::object()
-        .about(
-            "Permissions on the tokens of a container and of those inside it. Of all \
-             rules that cover a token, the one with the lowest priority decides.",
-        )
-        .may_have("description", Schema::text())
-        .has("priority", Schema::integer().at_least(1))
-        .has("container", container())
-        .has("transform", transform())
-        .has("permissions", permissions())
-        .closed()
-}
-
 /// The members of a rule in a request, without the tokens that it covers.
 pub(super) fn rule_request() -> Schema {
     Schema::object()
         .takes("description", Schema::text().chars(0, DESCRIPTION_CHARS_MAX))
         .has("priority", Schema::integer().between(1, 4_294_967_295))
-        .has("transform", transform())
+        .has("transform", transform_schema())
         .has("permissions", permissions().at_least_items(1).up_to_items(PERMISSIONS_MAX))
-}
-
-pub(super) fn transform() -> Schema {
-    Schema::word(Transform::ALL.map(Transform::as_str))
-        .about("The part of the data that answers show: nothing, what the mask shows, or all.")
 }
 
 pub(super) fn permissions_request() -> Schema {
@@ -98,22 +82,6 @@ pub(super) fn authors(schema: Schema) -> Schema {
         .has("created_at", Schema::time())
         .may_have("modified_by", Schema::uuid())
         .may_have("modified_at", Schema::time())
-}
-
-fn cursor_pagination() -> Schema {
-    Schema::object()
-        .has("page_size", Schema::integer().at_least(1))
-        .may_have("next", Schema::text().about("The `start` of the next page; absent on the last."))
-        .closed()
-}
-
-fn offset_pagination() -> Schema {
-    Schema::object()
-        .has("total_items", Schema::integer().at_least(0))
-        .has("page_number", Schema::integer().at_least(1))
-        .has("page_size", Schema::integer().at_least(1))
-        .has("total_pages", Schema::integer().at_least(0))
-        .closed()
 }
 
 fn page(pagination: &'static str, items: Schema) -> Schema {

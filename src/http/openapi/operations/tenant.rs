@@ -5,6 +5,8 @@ use crate::domain::tenant::TenantKind;
 use crate::http::Schema;
 use crate::http::openapi::operations::shared::{by_number, offset_page};
 use crate::http::openapi::{Description, Tag};
+use crate::http::wire::answer::Answer as _;
+use crate::http::wire::tenant::Usage;
 
 const TENANT: &str = r#"{"id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e",
     "owner_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","name":"Shop","type":"test",
@@ -89,19 +91,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     let request = Schema::object()
         .has("name", Schema::text().chars(1, NAME_CHARS_MAX))
         .takes("settings", settings());
-    let metrics = Schema::object()
-        .has("count", Schema::integer().at_least(0))
-        .has("last_created_at", Schema::time())
-        .closed();
-    let report = Schema::object()
-        .has("metrics_by_type", Schema::map(metrics))
-        .has("total_tokens", Schema::integer().at_least(0))
-        .closed();
-    let usage = Schema::object()
-        .has("token_report", report)
-        .has("total_tokens", Schema::integer().at_least(0))
-        .closed();
-    vec![("Tenant", tenant), ("UpdateTenantRequest", request), ("Usage", usage)]
+    vec![("Tenant", tenant), ("UpdateTenantRequest", request), ("Usage", Usage::schema())]
 }
 
 /// All values are texts, even of settings that are on or off.

@@ -2,12 +2,11 @@
 
 use crate::bounds::{THREEDS_DEVICE_DATA_CHARS_MAX, THREEDS_TEXT_CHARS_MAX};
 use crate::http::Schema;
-use crate::http::openapi::operations::threeds_outcome;
 use crate::http::openapi::{Description, LOCATION, Tag};
+use crate::http::wire::answer::Answer as _;
 use crate::http::wire::threeds::authenticate;
-use crate::threeds::codes::{AcsInformation, MethodOutcome};
-use crate::threeds::session::{Device, SessionKind, WebChallengeMode};
-use crate::threeds::{ProtocolVersion, Scheme};
+use crate::http::wire::threeds::outcome::Outcome;
+use crate::http::wire::threeds::session::{CreatedSession, SessionAnswer, kind, mode};
 
 const CREATE: &str =
     r#"{"token_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","type":"customer","device":"browser"}"#;
@@ -35,6 +34,15 @@ const AUTHENTICATE: &str = r#"{"authentication_category":"payment",
     "name":"Shop","url":"https://shop.example"},"merchant_info":{"mid":"9876543210001",
     "acquirer_bin":"400000","name":"Shop","country_code":"276","category_code":"5411"},
     "cardholder_info":{"name":"Ada Lovelace","email":"ada@shop.example"}}"#;
+
+const OUTCOME: &str = r#"{"session_id":"01a1dd3e-9c80-4f32-8d5e-6f7a8b9c0d1e",
+    "token_id":"01a1dd38-4eda-4df5-855c-ecae962e987a","threeds_version":"2.2.0",
+    "acs_transaction_id":"53f2d008-f657-4e15-838a-71b10fed5c95",
+    "ds_transaction_id":"b69a6279-8815-4f5c-8452-725d14e2e4f3",
+    "acs_reference_number":"STRONGROOM-SIM-ACS-0001","ds_reference_number":"STRONGROOM-SIM-DS-0001",
+    "acs_operator_id":"STRONGROOM-SIM","authentication_value":"v32Vh2ameLi79zRa9OObLwyptCg=",
+    "authentication_status":"successful","authentication_status_code":"Y",
+    "directory_status_code":"Y","eci":"05","liability_shifted":true}"#;
 
 pub(super) fn operations() -> Vec<Description> {
     let mut all = sessions();
@@ -93,12 +101,12 @@ fn authentication() -> Vec<Description> {
             .takes(Schema::reference("AuthenticateRequest"))
             .sends("payment", "A payment of 10.99 euros", AUTHENTICATE)
             .answers(200, "The outcome so far.", outcome())
-            .shows("successful", "Authenticated without a challenge", threeds_outcome::EXAMPLE)
+            .shows("successful", "Authenticated without a challenge", OUTCOME)
             .fails(409, "The session has ended or is authenticated.")
             .fails(424, "A server of 3-D Secure failed: create a new session."),
         Description::new("ReadChallengeResult", Tag::Threeds, "Read the result of a challenge")
             .answers(200, "The outcome after the challenge.", outcome())
-            .shows("successful", "Authenticated without a challenge", threeds_outcome::EXAMPLE)
+            .shows("successful", "Authenticated without a challenge", OUTCOME)
             .fails(409, "The session has not been authenticated."),
     ]
 }
@@ -106,33 +114,17 @@ fn authentication() -> Vec<Description> {
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     let mut all = vec![
         ("CreateThreedsSessionRequest", create_request()),
-        ("ThreedsSessionCreated", created()),
-        ("ThreedsSession", session()),
+        ("ThreedsSessionCreated", CreatedSession::schema()),
+        ("ThreedsSession", SessionAnswer::schema()),
         ("DeviceInfo", device_info()),
     ];
     all.extend(authenticate::schemas());
-    all.extend(threeds_outcome::schemas());
+    all.push(("ThreedsOutcome", Outcome::schema()));
     all
 }
 
 pub(super) fn text() -> Schema {
     Schema::text().chars(1, THREEDS_TEXT_CHARS_MAX)
-}
-
-fn kind() -> Schema {
-    Schema::word(SessionKind::ALL.map(SessionKind::as_str))
-}
-
-fn mode() -> Schema {
-    Schema::word(WebChallengeMode::ALL.map(WebChallengeMode::as_str))
-}
-
-fn brand() -> Schema {
-    Schema::word(Scheme::ALL.map(Scheme::display_name))
-}
-
-fn version() -> Schema {
-    Schema::word(ProtocolVersion::ALL.map(ProtocolVersion::as_str))
 }
 
 fn create_request() -> Schema {
@@ -153,71 +145,6 @@ fn create_request() -> Schema {
             "metadata",
             Schema::object().about("The caller's own data, which is returned unchanged."),
         )
-}
-
-fn created() -> Schema {
-    let url = || Schema::text().or_null();
-    Schema::object()
-        .has("id", Schema::uuid())
-        .has("type", kind())
-        .has("card_brand", brand())
-        .has("cardBrand", brand())
-        .may_have("additional_card_brands", Schema::list(Schema::text()))
-        .has("method_url", url().about("The page of the issuer's fingerprinting."))
-        .has("method_notification_url", url())
-        .has("directory_server_id", Schema::text())
-        .has("recommended_version", version().or_null())
-        .may_have("metadata", Schema::object())
-        .closed()
-}
-
-fn session() -> Schema {
-    let device = Schema::word([Device::Browser.as_str(), Device::Mobile.as_str()]);
-    let method = Schema::object()
-        .may_have("method_url", Schema::text())
-        .has(
-            "method_completion_indicator",
-            Schema::word(MethodOutcome::ALL.iter().map(|it| it.code())),
-        )
-        .closed();
-    Schema::object()
-        .has("id", Schema::uuid())
-        .has("tenant_id", Schema::uuid())
-        .has("type", kind())
-        .may_have("pan_token_id", Schema::text())
-        .may_have("token_id", Schema::text())
-        .may_have("token_intent_id", Schema::text())
-        .has("card_brand", brand())
-        .may_have("additional_card_brands", Schema::list(Schema::text()))
-        .has("expiration_date", Schema::time())
-        .has("created_date", Schema::time())
-        .has("created_by", Schema::uuid())
-        .may_have("modified_date", Schema::time())
-        .may_have("modified_by", Schema::uuid())
-        .may_have("device", device)
-        .may_have("web_challenge_mode", mode())
-        .may_have("device_info", Schema::reference("DeviceInfo"))
-        .may_have("metadata", Schema::object())
-        .has("version", versions())
-        .has("method", method)
-        .may_have("authentication", Schema::reference("ThreedsOutcome"))
-        .closed()
-}
-
-fn versions() -> Schema {
-    Schema::object()
-        .may_have("recommended_version", version())
-        .has("available_version", Schema::list(version()))
-        .has("available_versions", Schema::list(version()))
-        .has("earliest_acs_supported_version", Schema::text())
-        .has("earliest_ds_supported_version", Schema::text())
-        .has("latest_acs_supported_version", Schema::text())
-        .has("latest_ds_supported_version", Schema::text())
-        .has(
-            "acs_information",
-            Schema::list(Schema::word(AcsInformation::ALL.iter().map(|it| it.word()))),
-        )
-        .closed()
 }
 
 fn device_info() -> Schema {

@@ -4,12 +4,13 @@ use crate::bounds::{
     CONTAINERS_MAX, EXPRESSION_CHARS_MAX, METADATA_COUNT_MAX, METADATA_KEY_BYTES_MAX,
     SEARCH_INDEXES_MAX, TOKEN_NAME_CHARS_MAX, TOKEN_NAME_CHARS_MIN,
 };
-use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::privacy::{CLASSIFICATIONS, IMPACT_LEVELS};
 use crate::http::Schema;
 use crate::http::openapi::operations::shared::{
     container, cursor_page, expires_at, offset_page, token_type,
 };
+use crate::http::wire::answer::Answer as _;
+use crate::http::wire::card::CardAnswer;
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     let token = || Schema::reference("Token");
@@ -17,7 +18,7 @@ pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
         ("Token", token_schema()),
         ("TokenPage", cursor_page(token())),
         ("TokenNumberedPage", offset_page(token())),
-        ("CardDetails", card_details()),
+        ("CardDetails", CardAnswer::schema()),
         ("BankDetails", bank_details()),
         ("CreateTokenRequest", create_request()),
         ("UpdateTokenRequest", update_request()),
@@ -75,46 +76,6 @@ fn privacy_answer() -> Schema {
         .has("restriction_policy", Schema::word(["mask", "redact"]))
         .closed()
         .deprecated()
-}
-
-fn card_details() -> Schema {
-    let funding = || Schema::word(Funding::ALL.map(Funding::as_str));
-    let authentication = || Schema::word(Authentication::ALL.map(Authentication::as_str));
-    let issuer = || {
-        Schema::object()
-            .may_have("country", Schema::text())
-            .may_have("name", Schema::text())
-            .closed()
-    };
-    let additional = Schema::object()
-        .may_have("authentication", authentication())
-        .has("brand", Schema::text())
-        .may_have("funding", funding())
-        .may_have("issuer", issuer())
-        .closed();
-    let country = Schema::object()
-        .has("alpha2", Schema::text())
-        .has("name", Schema::text())
-        .has("numeric", Schema::text())
-        .closed();
-    Schema::object()
-        .about(
-            "Details of a card that need no right to see its number. Brand, funding and \
-             authentication are null if they are not known.",
-        )
-        .may_have("additional", Schema::list(additional))
-        .has("authentication", authentication().or_null())
-        .has("bin", Schema::text())
-        .has("brand", Schema::word(Brand::ALL.map(Brand::as_str)).or_null())
-        .may_have("expiration_month", Schema::integer().between(1, 12))
-        .may_have("expiration_year", Schema::integer())
-        .has("funding", funding().or_null())
-        .may_have("issuer", issuer())
-        .may_have("issuer_country", country)
-        .has("last4", Schema::text())
-        .may_have("product", Schema::object().has("code", Schema::text()).closed())
-        .may_have("segment", Schema::word(Segment::ALL.map(Segment::as_str)))
-        .closed()
 }
 
 fn bank_details() -> Schema {

@@ -5,9 +5,11 @@ use crate::domain::https_url::URL_CHARS_MAX;
 use crate::domain::webhook::{EventKind, WebhookStatus};
 use crate::http::openapi::description::Description;
 use crate::http::openapi::headers::LOCATION;
-use crate::http::openapi::operations::shared::{authors, by_cursor, cursor_page, cursor_page_of};
+use crate::http::openapi::operations::shared::{by_cursor, cursor_page, cursor_page_of};
 use crate::http::openapi::tags::Tag;
 use crate::http::schema::Schema;
+use crate::http::wire::answer::Answer as _;
+use crate::http::wire::webhook::{EventAnswer, WebhookAnswer};
 
 const CREATE: &str = r#"{"name":"Orders","url":"https://shop.example/hooks",
     "events":["token.created","token.deleted"]}"#;
@@ -60,11 +62,7 @@ pub(super) fn operations() -> Vec<Description> {
                  signed, delivered and repeated as other events are. Each request sends another one. \
                  The published interface does not have this operation.",
             )
-            .answers(
-                202,
-                "The event waits for its delivery.",
-                Schema::object().has("id", Schema::uuid().about("The event's id.")).closed(),
-            )
+            .answers(202, "The event waits for its delivery.", EventAnswer::schema())
             .shows("event", "An event", r#"{"id":"01a1dd3c-7b12-4d3e-9f45-6a7b8c9d0e1f"}"#)
             .fails(422, "The webhook is disabled, or too many events wait for webhooks."),
         Description::new("WebhookKey", Tag::Webhooks, "Read the public key of webhooks")
@@ -100,17 +98,9 @@ fn request() -> Schema {
 }
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
-    let webhook = Schema::object()
-        .has("id", Schema::uuid())
-        .has("tenant_id", Schema::uuid())
-        .has("status", status())
-        .has("name", Schema::text())
-        .has("url", Schema::text())
-        .may_have("notify_email", Schema::text())
-        .has("events", Schema::list(event()));
     vec![
         ("EventType", Schema::word(EventKind::published().map(EventKind::as_str))),
-        ("Webhook", authors(webhook).closed()),
+        ("Webhook", WebhookAnswer::schema()),
         ("WebhookRequest", request()),
         ("UpdateWebhookRequest", request().takes("status", status())),
     ]

@@ -7,91 +7,126 @@ pub(crate) mod preview;
 pub(crate) mod sign_on;
 
 use crate::app::{
-    CalledProxy, CalledReactors, Caller, KeyOverview, ListedSession, ListedWebhook, SessionPage,
+    CallFailure, CalledProxy, CalledReactor, CalledReactors, Caller, FailedReaction, KeyOverview,
+    ListedSession, ListedWebhook, SessionPage,
 };
-use crate::bounds::THREEDS_LISTED_MAX;
+use crate::bounds::{
+    CALL_FAILURES_KEPT, PROXIES_MAX, REACTORS_MAX, THREEDS_LISTED_MAX, WEBHOOKS_MAX,
+};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::tenant::TenantKind;
 use crate::domain::time::Timestamp;
-use crate::http::wire::{Json, Object, Query, cursor};
-use crate::threeds::session::{Device, ThreedsSession};
+use crate::domain::webhook::{DeliveryFailure, WebhookStatus};
+use crate::http::wire::answer::{Answer as _, answer};
+use crate::http::wire::{Json, Query, cursor};
+use crate::threeds::session::Device;
 
-pub(crate) fn render_keys(caller: &Caller, keys: &[KeyOverview]) -> Json {
-    let mut object = Object::new();
-    object.objects("data", keys, |object, it| {
-        object.display("application_id", it.key.application);
-        object.display("key_id", it.key.id);
-        object.time("created_at", it.key.created_at);
-        object.optional_display("created_by", it.key.created_by);
-        object.optional_time("last_used_at", it.last_used_at);
-        object.flag("is_current", it.key.id == caller.key.id);
-    });
-    object.close()
+answer! {
+    pub(crate) ConsoleKeys<'a>(it: (&'a Caller, &'a [KeyOverview])) {
+        has data: list(ConsoleKey "ConsoleKey") = it.1.iter().map(|key| (it.0, key));
+    }
+
+    pub(crate) ConsoleKey<'a>(it: (&'a Caller, &'a KeyOverview)) {
+        has application_id: id = it.1.key.application;
+        has key_id: id = it.1.key.id;
+        has created_at: time = it.1.key.created_at;
+        may_have created_by: id = it.1.key.created_by;
+        may_have last_used_at: time = it.1.last_used_at,
+            "The minute in which a request last had the key.";
+        has is_current: flag = it.1.key.id == it.0.key.id, "True for the key of this request.";
+    }
+
+    pub(crate) ConsoleWebhooks<'a>(it: &'a [ListedWebhook]) {
+        has data: list(QueuedWebhook).up_to_items(WEBHOOKS_MAX) = it;
+    }
+
+    QueuedWebhook<'a>(it: &'a ListedWebhook) {
+        has id: id = it.webhook.id;
+        has name: text = &it.webhook.name;
+        has status: word(WebhookStatus::ALL.map(WebhookStatus::as_str)) = it.webhook.status.as_str();
+        has waiting: number = it.pending;
+        may_have oldest_waiting_at: time = it.oldest;
+        has failed_attempts: number = it.failed_attempts, "Since the last success and since the start.";
+        may_have failing_since: time = it.webhook.failing.map(|failure| failure.at);
+        may_have last_failure: object(FailedDelivery) = it.last_failure;
+        may_have disabled_since: time = it.webhook.disabled_at;
+    }
+
+    FailedDelivery<'a>(it: DeliveryFailure) {
+        has at: time = it.at;
+        has kind: word(["broken", "refused", "status", "timed_out", "unreachable"]) = it.reason.name();
+        may_have status: number.between(100, 999) = it.reason.status();
+    }
+
+    pub(crate) ConsoleProxies<'a>(it: (Timestamp, &'a [CalledProxy])) {
+        has since: time = it.0;
+        has data: list(CalledProxyAnswer).up_to_items(PROXIES_MAX) = it.1;
+    }
+
+    CalledProxyAnswer<'a>(it: &'a CalledProxy) {
+        has id: id = it.id;
+        has name: text = &it.name;
+        has calls: number = it.count.calls;
+        has failures: number = it.count.failures;
+        may_have last_failure: object(FailedCall) = it.count.last_failures.first();
+    }
+
+    FailedCall<'a>(it: &'a CallFailure) {
+        has at: time = it.at;
+        has kind: word([
+            "answer_transform", "broken", "destination_status", "invalid", "program", "refused",
+            "timed_out", "unreachable", "vault",
+        ]) = it.kind;
+        may_have destination_status: number.between(400, 599) = it.destination_status;
+    }
+
+    pub(crate) ConsoleReactors<'a>(it: (TenantKind, Timestamp, &'a CalledReactors)) {
+        has tenant_type: word(TenantKind::ALL.map(TenantKind::as_str)) = it.0.as_str();
+        has runs_programs: flag = it.2.obstacle.is_none();
+        may_have obstacle: text = it.2.obstacle, "The reason for which no program runs.";
+        has since: time = it.1;
+        has data: list(CalledReactorAnswer).up_to_items(REACTORS_MAX) = &it.2.reactors;
+    }
+
+    CalledReactorAnswer<'a>(it: &'a CalledReactor) {
+        has id: id = it.id;
+        has name: text = &it.name;
+        has calls: number = it.count.calls;
+        has failures: number = it.count.failures;
+        has last_failures: list(FailedReactionAnswer).up_to_items(CALL_FAILURES_KEPT)
+            = &it.count.last_failures, "Newest first.";
+    }
+
+    FailedReactionAnswer<'a>(it: &'a FailedReaction) {
+        has at: time = it.at;
+        has reason: text = it.reason, "A sentence for each kind of failure.";
+        may_have trace_id: display(Schema::text()) = it.trace.as_ref();
+    }
+
+    /// The card and its source, the data of the device and the transaction ids are left out: they
+    /// need the permission to read sessions.
+    pub(crate) ConsoleThreedsSession<'a>(it: (Timestamp, &'a ListedSession)) {
+        has id: id = it.1.id;
+        has created_at: time = it.1.created_at;
+        has step: word([
+            "challenged", "created", "decided", "decoupled", "expired", "failed", "removed",
+            "requested", "timed_out",
+        ]) = it.1.step(it.0);
+        may_have created_by: id = it.1.session.as_ref().map(|it| it.created_by);
+        may_have modified_at: time = it.1.session.as_ref().and_then(|it| it.modified_at);
+        may_have expires_at: time = it.1.session.as_ref().map(|it| it.expires_at);
+        may_have type: word(["customer", "merchant"])
+            = it.1.session.as_ref().map(|it| it.kind.as_str());
+        may_have device: word(["browser", "mobile"])
+            = it.1.session.as_ref().and_then(|it| it.device).map(Device::as_str);
+        may_have outcome: text = outcome(it.1),
+            "As `authentication_status` of the session.";
+    }
 }
 
-pub(crate) fn render_webhooks(webhooks: &[ListedWebhook]) -> Json {
-    let mut object = Object::new();
-    object.objects("data", webhooks, |object, it| {
-        object.display("id", it.webhook.id);
-        object.text("name", &it.webhook.name);
-        object.text("status", it.webhook.status.as_str());
-        object.number("waiting", it.pending);
-        object.optional_time("oldest_waiting_at", it.oldest);
-        object.number("failed_attempts", it.failed_attempts);
-        object.optional_time("failing_since", it.webhook.failing.map(|failure| failure.at));
-        if let Some(failure) = it.last_failure {
-            object.object("last_failure", |object| {
-                object.time("at", failure.at);
-                object.text("kind", failure.reason.name());
-                object.optional_number("status", failure.reason.status());
-            });
-        }
-        object.optional_time("disabled_since", it.webhook.disabled_at);
-    });
-    object.close()
-}
-
-pub(crate) fn render_proxies(since: Timestamp, proxies: &[CalledProxy]) -> Json {
-    let mut object = Object::new();
-    object.time("since", since);
-    object.objects("data", proxies, |object, it| {
-        object.display("id", it.id);
-        object.text("name", &it.name);
-        object.number("calls", it.count.calls);
-        object.number("failures", it.count.failures);
-        if let Some(failure) = it.count.last_failures.first() {
-            object.object("last_failure", |object| {
-                object.time("at", failure.at);
-                object.text("kind", failure.kind);
-                object.optional_number("destination_status", failure.destination_status);
-            });
-        }
-    });
-    object.close()
-}
-
-pub(crate) fn render_reactors(
-    tenant: TenantKind,
-    since: Timestamp,
-    found: &CalledReactors,
-) -> Json {
-    let mut object = Object::new();
-    object.text("tenant_type", tenant.as_str());
-    object.flag("runs_programs", found.obstacle.is_none());
-    object.optional_text("obstacle", found.obstacle);
-    object.time("since", since);
-    object.objects("data", &found.reactors, |object, it| {
-        object.display("id", it.id);
-        object.text("name", &it.name);
-        object.number("calls", it.count.calls);
-        object.number("failures", it.count.failures);
-        object.objects("last_failures", &it.count.last_failures, |object, failure| {
-            object.time("at", failure.at);
-            object.text("reason", failure.reason);
-            object.optional_display("trace_id", failure.trace.as_ref());
-        });
-    });
-    object.close()
+fn outcome(listed: &ListedSession) -> Option<&'static str> {
+    let found = listed.session.as_ref()?.authentication.as_ref()?;
+    Some(found.status.word())
 }
 
 /// The position of a page of sessions.
@@ -103,28 +138,7 @@ pub(crate) fn parse_start(query: &Query) -> Result<Option<Vec<u8>>, Mistakes> {
 }
 
 pub(crate) fn render_sessions(page: &SessionPage) -> Json {
-    let render = |it: &ListedSession| {
-        let mut object = Object::new();
-        object.display("id", it.id);
-        object.time("created_at", it.created_at);
-        object.text("step", it.step(page.now));
-        if let Some(session) = &it.session {
-            render_session(&mut object, session);
-        }
-        object.close()
-    };
+    let render = |it: &ListedSession| ConsoleThreedsSession::render((page.now, it));
     let items: Vec<_> = page.sessions.iter().map(render).collect();
     cursor::render_page(THREEDS_LISTED_MAX, page.next.as_deref(), &items)
-}
-
-/// The card and its source, the data of the device and the transaction ids are left out: they need
-/// the permission to read sessions.
-fn render_session(object: &mut Object, session: &ThreedsSession) {
-    object.display("created_by", session.created_by);
-    object.optional_time("modified_at", session.modified_at);
-    object.time("expires_at", session.expires_at);
-    object.text("type", session.kind.as_str());
-    object.optional_text("device", session.device.map(Device::as_str));
-    let outcome = session.authentication.as_ref().map(|found| found.status.word());
-    object.optional_text("outcome", outcome);
 }

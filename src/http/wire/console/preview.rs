@@ -3,24 +3,62 @@
 
 use serde_json::Value;
 
+use crate::bounds::PERMISSIONS_MAX;
 use crate::domain::access::{Access, AccessRule};
 use crate::domain::access_preview::{PermissionPreview, preview};
 use crate::domain::container::Container;
 use crate::domain::exposure::Exposure;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
-use crate::http::wire::application::{self, Holder};
+use crate::http::wire::answer::{Answer as _, answer};
+use crate::http::wire::application::{self, Holder, transform_schema};
 use crate::http::wire::{Fields, Json, Object};
 
 pub(crate) fn answer(body: &Value) -> Json {
     match Draft::parse(body) {
-        Ok(draft) => draft.render(),
-        Err(mistakes) => render_mistakes(&mistakes),
+        Ok(draft) => ConsoleRulesPreview::render((Some(&draft), &Mistakes::new())),
+        Err(mistakes) => ConsoleRulesPreview::render((None, &mistakes)),
     }
 }
 
+answer! {
+    pub(crate) ConsoleRulesPreview<'a>(it: (Option<&'a Draft>, &'a Mistakes)) {
+        has valid: flag = it.0.is_some();
+        has errors: filled(Schema::map(Schema::list(Schema::text()))) = |errors: &mut Object| {
+            for (path, messages) in it.1.by_path() {
+                errors.texts(path, messages.iter().map(String::as_str));
+            }
+        }, "Messages by the path of the member.";
+        may_have container: text(Schema::reference("Container"))
+            = it.0.map(|draft| draft.container.as_str());
+        has reveals: flag = it.0.is_some_and(|draft| draft.access().reveals()),
+            "Some right shows values in plain.";
+        has token_permissions: list(PreviewedPermission)
+            = it.0.into_iter().flat_map(Draft::previews);
+        has other_permissions: texts(Schema::reference("Permission")).up_to_items(PERMISSIONS_MAX)
+            = it.0.into_iter().flat_map(Draft::others).map(Permission::as_str);
+    }
+
+    PreviewedPermission<'a>(it: PermissionPreview) {
+        has permission: text(Schema::reference("Permission")) = it.permission.as_str();
+        has allowed: flag = it.grant.is_some();
+        may_have by: word(["permission", "rule"])
+            = it.grant.map(|grant| if grant.rule.is_some() { "rule" } else { "permission" });
+        may_have rule: number = it.grant.and_then(|grant| grant.rule).map(place),
+            "The place of the rule in the body's `rules`.";
+        may_have transform: text(transform_schema()) = it.grant.map(|it| it.transform.as_str());
+        has shows: word(["mask", "nothing", "outline", "redact", "reveal"])
+            = it.shows.map_or("nothing", Exposure::word),
+            "The part of a token that the answer of such a request shows.";
+    }
+}
+
+fn place(rule: usize) -> u64 {
+    u64::try_from(rule).unwrap_or(u64::MAX)
+}
+
 /// The rights of an application before its creation, and the container of the preview.
-struct Draft {
+pub(crate) struct Draft {
     permissions: Vec<Permission>,
     /// In the order of the body.
     rules: Vec<AccessRule>,
@@ -41,47 +79,19 @@ impl Draft {
         }
     }
 
-    fn render(&self) -> Json {
-        let Self { permissions, rules, container } = self;
-        let access = Access::new(permissions.clone(), rules.clone());
-        let mut object = Object::new();
-        object.flag("valid", true);
-        object.object("errors", |_| ());
-        object.text("container", container.as_str());
-        object.flag("reveals", access.reveals());
-        let previews = preview(permissions, rules, container);
-        object.objects("token_permissions", previews, |object, it| render_one(object, &it));
-        let others = access.permissions().iter().filter(|it| !it.concerns_tokens());
-        object.texts("other_permissions", others.map(|it| it.as_str()));
-        object.close()
+    fn access(&self) -> Access {
+        Access::new(self.permissions.clone(), self.rules.clone())
     }
-}
 
-fn render_one(object: &mut Object, it: &PermissionPreview) {
-    object.text("permission", it.permission.as_str());
-    object.flag("allowed", it.grant.is_some());
-    if let Some(grant) = it.grant {
-        object.text("by", if grant.rule.is_some() { "rule" } else { "permission" });
-        if let Some(rule) = grant.rule {
-            object.number("rule", u64::try_from(rule).unwrap_or(u64::MAX));
-        }
-        object.text("transform", grant.transform.as_str());
+    fn previews(&self) -> impl Iterator<Item = PermissionPreview> {
+        preview(&self.permissions, &self.rules, &self.container).into_iter()
     }
-    object.text("shows", it.shows.map_or("nothing", Exposure::word));
-}
 
-fn render_mistakes(mistakes: &Mistakes) -> Json {
-    let mut object = Object::new();
-    object.flag("valid", false);
-    object.object("errors", |errors| {
-        for (path, messages) in mistakes.by_path() {
-            errors.texts(path, messages.iter().map(String::as_str));
-        }
-    });
-    object.flag("reveals", false);
-    object.objects("token_permissions", [(); 0], |_, ()| ());
-    object.texts("other_permissions", std::iter::empty());
-    object.close()
+    fn others(&self) -> Vec<Permission> {
+        let mut others = self.access().permissions().to_vec();
+        others.retain(|it| !it.concerns_tokens());
+        others
+    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! The outcome of an authentication on the wire.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::http::wire::threeds::session::render_card;
+use crate::http::Schema;
+use crate::http::wire::answer::{Answer as _, answer};
+use crate::http::wire::threeds::session::{card_ids, version};
 use crate::http::wire::{Json, Object};
 use crate::threeds::codes::{
     CancelReason, ChallengePreference, ChallengeType, Reason, TransactionStatus, WhitelistSource,
     WhitelistStatus, YesNo,
 };
-use crate::threeds::session::{Authentication, ThreedsSession};
+use crate::threeds::session::{Authentication, ReturnedExtension, ThreedsSession};
 
 /// Decides which members are present without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,83 +31,94 @@ pub(super) fn fill(object: &mut Object, session: &ThreedsSession, extent: Extent
     let Some(found) = &session.authentication else {
         return;
     };
-    if extent != Extent::Session {
-        object.display("session_id", session.id);
+    Outcome::fill(object, (session, found, extent));
+}
+
+answer! {
+    pub(in crate::http) Outcome<'a>(it: (&'a ThreedsSession, &'a Authentication, Extent)) {
+        may_have session_id: id = (it.2 != Extent::Session).then_some(it.0.id);
+        may_have pan_token_id: text = card_ids(it.0).0;
+        may_have token_id: text = card_ids(it.0).1;
+        may_have token_intent_id: text = card_ids(it.0).2;
+        has threeds_version: text(version()) = it.1.version.as_str();
+        has acs_transaction_id: id = it.1.acs_transaction;
+        has ds_transaction_id: id = it.1.ds_transaction;
+        may_have sdk_transaction_id: id = it.1.sdk_transaction;
+        has acs_reference_number: text = &it.1.acs_reference;
+        has ds_reference_number: text = &it.1.ds_reference;
+        may_have acs_operator_id: text = it.1.acs_operator.as_deref();
+        may_have authentication_value: nullable = (it.1.value.as_deref(), it.2 != Extent::Session),
+            "The proof for the payment.";
+        has authentication_status: word(statuses(TransactionStatus::word)) = it.1.status.word();
+        has authentication_status_code: word(statuses(TransactionStatus::code)) = it.1.status.code();
+        has directory_status_code: word(statuses(TransactionStatus::code))
+            = it.1.directory_status.code();
+        may_have authentication_status_reason: text = it.1.reason.and_then(Reason::word);
+        may_have authentication_status_reason_code: text = it.1.reason.map(Reason::code).as_deref();
+        may_have eci: nullable = (it.1.eci.as_deref(), it.2 != Extent::Session),
+            "The electronic commerce indicator for the payment.";
+        has liability_shifted: flag = matches!(
+            it.1.status,
+            TransactionStatus::Successful | TransactionStatus::Attempted
+        );
+        may_have acs_challenge_mandated: nullable(yes_no().or_null())
+            = (it.1.challenge_mandated.map(YesNo::code), it.2 == Extent::ChallengeResult);
+        may_have authentication_challenge_type: nullable(challenge_type().or_null())
+            = (it.1.challenge_type.map(ChallengeType::word), it.2 == Extent::ChallengeResult);
+        may_have acs_challenge_url: nullable
+            = (it.1.acs_url.as_deref(), it.2 == Extent::ChallengeResult);
+        may_have acs_signed_content: text = it.1.acs_signed_content.as_deref();
+        may_have acs_rendering_type: object(Rendering) = it.1.acs_rendering_type.as_ref();
+        may_have acs_decoupled_authentication: text(yes_no()) = it.1.decoupled.map(YesNo::code);
+        may_have challenge_preference: word(ChallengePreference::ALL.iter().map(|it| it.word()))
+            = it.1.preference.map(ChallengePreference::word);
+        may_have challenge_preference_code: text = it.1.preference.map(ChallengePreference::code);
+        may_have challenge_attempts: nullable
+            = (it.1.attempts.as_deref(), it.2 == Extent::ChallengeResult);
+        may_have challenge_cancel_reason: word(CancelReason::ALL.iter().map(|it| it.word()))
+            = it.1.cancel.map(CancelReason::word);
+        may_have challenge_cancel_reason_code: text = it.1.cancel.map(CancelReason::code);
+        may_have cardholder_info: text = it.1.cardholder_info.as_deref(),
+            "A text of the issuer for the cardholder.";
+        may_have whitelist_status: word(WhitelistStatus::ALL.iter().map(|it| it.word()))
+            = it.1.whitelist_status.map(WhitelistStatus::word);
+        may_have whitelist_status_source: word(WhitelistSource::ALL.iter().map(|it| it.word()))
+            = it.1.whitelist_source.map(WhitelistSource::word);
+        may_have message_extensions: value(Schema::list(extension()).or_null())
+            = extensions(it.1, it.2).as_ref();
     }
-    render_card(object, session);
-    object.text("threeds_version", found.version.as_str());
-    object.display("acs_transaction_id", found.acs_transaction);
-    object.display("ds_transaction_id", found.ds_transaction);
-    object.optional_display("sdk_transaction_id", found.sdk_transaction);
-    object.text("acs_reference_number", &found.acs_reference);
-    object.text("ds_reference_number", &found.ds_reference);
-    object.optional_text("acs_operator_id", found.acs_operator.as_deref());
-    let answers = [Extent::Authenticate, Extent::ChallengeResult].contains(&extent);
-    member(object, "authentication_value", found.value.as_deref(), answers);
-    object.text("authentication_status", found.status.word());
-    object.text("authentication_status_code", found.status.code());
-    object.text("directory_status_code", found.directory_status.code());
-    let reason = found.reason.and_then(Reason::word);
-    object.optional_text("authentication_status_reason", reason);
-    let code = found.reason.map(Reason::code);
-    object.optional_text("authentication_status_reason_code", code.as_deref());
-    member(object, "eci", found.eci.as_deref(), answers);
-    let is_shifted =
-        matches!(found.status, TransactionStatus::Successful | TransactionStatus::Attempted);
-    object.flag("liability_shifted", is_shifted);
-    fill_challenge(object, found, extent);
-    object.optional_text("cardholder_info", found.cardholder_info.as_deref());
-    object.optional_text("whitelist_status", found.whitelist_status.map(WhitelistStatus::word));
-    object.optional_text(
-        "whitelist_status_source",
-        found.whitelist_source.map(WhitelistSource::word),
-    );
-    let extensions = json!(
-        found
-            .extensions
-            .iter()
-            .map(|it| json!({
-                "id": it.id, "name": it.name, "critical": it.critical, "data": it.data,
-            }))
-            .collect::<Vec<_>>()
-    );
-    if !found.extensions.is_empty() {
-        object.value("message_extensions", &extensions);
-    } else if extent == Extent::ChallengeResult {
-        object.json("message_extensions", "null");
+
+    Rendering<'a>(it: &'a (String, String)) {
+        has acsInterface: text = &it.0;
+        has acsUiTemplate: text = &it.1;
     }
 }
 
-fn fill_challenge(object: &mut Object, found: &Authentication, extent: Extent) {
-    let always = extent == Extent::ChallengeResult;
-    let mandated = found.challenge_mandated.map(YesNo::code);
-    member(object, "acs_challenge_mandated", mandated, always);
-    let kind = found.challenge_type.map(ChallengeType::word);
-    member(object, "authentication_challenge_type", kind, always);
-    member(object, "acs_challenge_url", found.acs_url.as_deref(), always);
-    object.optional_text("acs_signed_content", found.acs_signed_content.as_deref());
-    if let Some((interface, template)) = &found.acs_rendering_type {
-        object.object("acs_rendering_type", |object| {
-            object.text("acsInterface", interface);
-            object.text("acsUiTemplate", template);
-        });
-    }
-    let decoupled = found.decoupled.map(YesNo::code);
-    object.optional_text("acs_decoupled_authentication", decoupled);
-    object.optional_text("challenge_preference", found.preference.map(ChallengePreference::word));
-    object.optional_text(
-        "challenge_preference_code",
-        found.preference.map(ChallengePreference::code),
-    );
-    member(object, "challenge_attempts", found.attempts.as_deref(), always);
-    object.optional_text("challenge_cancel_reason", found.cancel.map(CancelReason::word));
-    object.optional_text("challenge_cancel_reason_code", found.cancel.map(CancelReason::code));
+fn extension() -> Schema {
+    Schema::object()
+        .has("id", Schema::text())
+        .has("name", Schema::text())
+        .has("critical", Schema::flag())
+        .has("data", Schema::any())
+        .closed()
 }
 
-fn member(object: &mut Object, name: &str, value: Option<&str>, is_always: bool) {
-    if is_always {
-        object.nullable_text(name, value);
-    } else {
-        object.optional_text(name, value);
+fn statuses(name: fn(TransactionStatus) -> &'static str) -> impl Iterator<Item = &'static str> {
+    TransactionStatus::ALL.iter().map(move |it| name(*it))
+}
+
+fn yes_no() -> Schema {
+    Schema::word(YesNo::ALL.iter().map(|it| it.code()))
+}
+
+fn challenge_type() -> Schema {
+    Schema::word(ChallengeType::ALL.iter().map(|it| it.word()))
+}
+
+fn extensions(found: &Authentication, extent: Extent) -> Option<Value> {
+    if found.extensions.is_empty() {
+        return (extent == Extent::ChallengeResult).then_some(Value::Null);
     }
+    let json = |it: &ReturnedExtension| json!({"id": it.id, "name": it.name, "critical": it.critical, "data": it.data});
+    Some(found.extensions.iter().map(json).collect())
 }

@@ -4,13 +4,16 @@ use serde_json::Value;
 
 use crate::app::SessionDraft;
 use crate::bounds::THREEDS_DEVICE_DATA_CHARS_MAX;
+use crate::http::Schema;
+use crate::http::wire::answer::{Answer as _, answer};
 use crate::http::wire::threeds::outcome::{self, Extent};
 use crate::http::wire::threeds::{free_object, nested, text, text_or_number, text_up_to, word};
 use crate::http::wire::{Fields, Json, Object, WRONG_TYPE};
-use crate::threeds::ProtocolVersion;
+use crate::threeds::codes::{AcsInformation, MethodOutcome};
 use crate::threeds::session::{
-    CardSource, Device, DeviceInfo, SessionKind, ThreedsSession, WebChallengeMode,
+    CardSource, Device, DeviceInfo, Enrolment, SessionKind, ThreedsSession, WebChallengeMode,
 };
+use crate::threeds::{ProtocolVersion, Scheme};
 
 pub(crate) fn parse_draft(body: &Value) -> SessionDraft {
     let mut fields = Fields::of_body(body);
@@ -108,98 +111,116 @@ fn public_key(fields: &mut Fields<'_>) -> Option<Value> {
     text(fields, "sdk_ephemeral_public_key").map(Value::String)
 }
 
-/// The answer to the creation of a session: every member that the interface lists, `null` for those
-/// without a value.
+answer! {
+    /// Every member that the interface lists, `null` for those without a value.
+    pub(crate) CreatedSession<'a>(it: &'a (&'a ThreedsSession, String)) {
+        has id: id = it.0.id;
+        has type: text(kind()) = it.0.kind.as_str();
+        has card_brand: text(brand()) = it.0.scheme.display_name();
+        has cardBrand: text(brand()) = it.0.scheme.display_name();
+        may_have additional_card_brands: texts(Schema::text()) = additional_brands(it.0);
+        has method_url: nullable = method_url(it.0), "The page of the issuer's fingerprinting.";
+        has method_notification_url: nullable = method_url(it.0).map(|_| it.1.as_str());
+        has directory_server_id: text = &it.0.enrolment.directory_server;
+        has recommended_version: nullable(version().or_null())
+            = it.0.enrolment.recommended().map(ProtocolVersion::as_str);
+        may_have metadata: value(Schema::object()) = metadata(it.0).as_ref();
+    }
+
+    pub(crate) SessionAnswer<'a>(it: &'a ThreedsSession) {
+        has id: id = it.id;
+        has tenant_id: id = it.tenant;
+        has type: text(kind()) = it.kind.as_str();
+        may_have pan_token_id: text = card_ids(it).0;
+        may_have token_id: text = card_ids(it).1;
+        may_have token_intent_id: text = card_ids(it).2;
+        has card_brand: text(brand()) = it.scheme.display_name();
+        may_have additional_card_brands: texts(Schema::text()) = additional_brands(it);
+        has expiration_date: time = it.expires_at;
+        has created_date: time = it.created_at;
+        has created_by: id = it.created_by;
+        may_have modified_date: time = it.modified_at;
+        may_have modified_by: id = it.modified_by;
+        may_have device: word([Device::Browser.as_str(), Device::Mobile.as_str()])
+            = it.device.map(Device::as_str);
+        may_have web_challenge_mode: text(mode())
+            = of_customer(it).map(|it| it.web_challenge_mode.as_str());
+        may_have device_info: filled(Schema::reference("DeviceInfo"))
+            = of_customer(it).map(|it| |to: &mut Object| render_device(to, &it.device_info));
+        may_have metadata: value(Schema::object()) = metadata(it).as_ref();
+        has version: object(Versions) = &it.enrolment;
+        has method: object(Method) = it;
+        may_have authentication: filled(Schema::reference("ThreedsOutcome"))
+            = it.authentication.as_ref().map(|_| |to: &mut Object| outcome::fill(to, it, Extent::Session));
+    }
+
+    Versions<'a>(it: &'a Enrolment) {
+        may_have recommended_version: text(version()) = it.recommended().map(ProtocolVersion::as_str);
+        has available_version: texts(version()) = it.available().iter().map(|it| it.as_str());
+        has available_versions: texts(version()) = it.available().iter().map(|it| it.as_str());
+        has earliest_acs_supported_version: display(Schema::text()) = it.acs_start;
+        has earliest_ds_supported_version: display(Schema::text()) = it.ds_start;
+        has latest_acs_supported_version: display(Schema::text()) = it.acs_end;
+        has latest_ds_supported_version: display(Schema::text()) = it.ds_end;
+        has acs_information: texts(Schema::word(AcsInformation::ALL.iter().map(|it| it.word())))
+            = it.acs_information.iter().map(|it| it.word());
+    }
+
+    Method<'a>(it: &'a ThreedsSession) {
+        may_have method_url: text = it.enrolment.method_url.as_deref();
+        has method_completion_indicator: word(MethodOutcome::ALL.iter().map(|it| it.code()))
+            = it.method_indicator().code();
+    }
+}
+
 pub(crate) fn render_created(session: &ThreedsSession, base: &str) -> Json {
-    let mut object = Object::new();
-    object.display("id", session.id);
-    object.text("type", session.kind.as_str());
-    let brand = session.scheme.display_name();
-    object.text("card_brand", brand);
-    object.text("cardBrand", brand);
-    if !session.additional_brands.is_empty() {
-        let brands = session.additional_brands.iter();
-        object.texts("additional_card_brands", brands.map(String::as_str));
-    }
-    let url = session.enrolment.method_url.as_deref();
     let notification = format!("{base}/3ds/sessions/{}/method-notification", session.id);
-    if session.device == Some(Device::Mobile) {
-        // The mobile SDKs accept only texts.
-        object.text("method_url", url.unwrap_or_default());
-        object.text("method_notification_url", &notification);
-    } else {
-        object.nullable_text("method_url", url);
-        let notification = Some(notification.as_str()).filter(|_| url.is_some());
-        object.nullable_text("method_notification_url", notification);
-    }
-    object.text("directory_server_id", &session.enrolment.directory_server);
-    let version = session.enrolment.recommended().map(ProtocolVersion::as_str);
-    object.nullable_text("recommended_version", version);
-    if let Some(metadata) = &session.metadata {
-        object.value("metadata", &Value::Object(metadata.clone()));
-    }
-    object.close()
+    CreatedSession::render(&(session, notification))
 }
 
-pub(crate) fn render(session: &ThreedsSession) -> Json {
-    let mut object = Object::new();
-    object.display("id", session.id);
-    object.display("tenant_id", session.tenant);
-    object.text("type", session.kind.as_str());
-    render_card(&mut object, session);
-    object.text("card_brand", session.scheme.display_name());
-    if !session.additional_brands.is_empty() {
-        let brands = session.additional_brands.iter();
-        object.texts("additional_card_brands", brands.map(String::as_str));
-    }
-    object.time("expiration_date", session.expires_at);
-    object.time("created_date", session.created_at);
-    object.display("created_by", session.created_by);
-    object.optional_time("modified_date", session.modified_at);
-    object.optional_display("modified_by", session.modified_by);
-    object.optional_text("device", session.device.map(Device::as_str));
-    if session.kind == SessionKind::Customer {
-        object.text("web_challenge_mode", session.web_challenge_mode.as_str());
-        object.object("device_info", |object| render_device(object, &session.device_info));
-    }
-    if let Some(metadata) = &session.metadata {
-        object.value("metadata", &Value::Object(metadata.clone()));
-    }
-    object.object("version", |object| render_version(object, session));
-    object.object("method", |object| {
-        object.optional_text("method_url", session.enrolment.method_url.as_deref());
-        object.text("method_completion_indicator", session.method_indicator().code());
-    });
-    if session.authentication.is_some() {
-        object.object("authentication", |object| outcome::fill(object, session, Extent::Session));
-    }
-    object.close()
+pub(in crate::http) fn kind() -> Schema {
+    Schema::word(SessionKind::ALL.map(SessionKind::as_str))
 }
 
-/// The source of the card, under the name that the caller used.
-pub(super) fn render_card(object: &mut Object, session: &ThreedsSession) {
+pub(in crate::http) fn mode() -> Schema {
+    Schema::word(WebChallengeMode::ALL.map(WebChallengeMode::as_str))
+}
+
+fn brand() -> Schema {
+    Schema::word(Scheme::ALL.map(Scheme::display_name))
+}
+
+pub(super) fn version() -> Schema {
+    Schema::word(ProtocolVersion::ALL.map(ProtocolVersion::as_str))
+}
+
+/// The mobile SDKs accept only texts.
+fn method_url(session: &ThreedsSession) -> Option<&str> {
+    let is_mobile = session.device == Some(Device::Mobile);
+    session.enrolment.method_url.as_deref().or_else(|| is_mobile.then_some(""))
+}
+
+fn additional_brands(session: &ThreedsSession) -> Option<impl Iterator<Item = &str>> {
+    let brands = &session.additional_brands;
+    (!brands.is_empty()).then(|| brands.iter().map(String::as_str))
+}
+
+fn of_customer(session: &ThreedsSession) -> Option<&ThreedsSession> {
+    Some(session).filter(|it| it.kind == SessionKind::Customer)
+}
+
+fn metadata(session: &ThreedsSession) -> Option<Value> {
+    session.metadata.clone().map(Value::Object)
+}
+
+/// The source of the card, under the names that the caller may have used: `pan_token_id`, `token_id`
+/// and `token_intent_id`.
+pub(super) fn card_ids(session: &ThreedsSession) -> (Option<&str>, Option<&str>, Option<&str>) {
     match &session.card {
-        CardSource::Pan(id) => {
-            object.text("pan_token_id", id);
-            object.text("token_id", id);
-        }
-        CardSource::Token(id) => object.text("token_id", id),
-        CardSource::TokenIntent(id) => object.text("token_intent_id", id),
+        CardSource::Pan(id) => (Some(id), Some(id), None),
+        CardSource::Token(id) => (None, Some(id), None),
+        CardSource::TokenIntent(id) => (None, None, Some(id)),
     }
-}
-
-fn render_version(object: &mut Object, session: &ThreedsSession) {
-    let enrolment = &session.enrolment;
-    let available = enrolment.available();
-    let version = enrolment.recommended().map(ProtocolVersion::as_str);
-    object.optional_text("recommended_version", version);
-    object.texts("available_version", available.iter().map(|it| it.as_str()));
-    object.texts("available_versions", available.iter().map(|it| it.as_str()));
-    object.display("earliest_acs_supported_version", enrolment.acs_start);
-    object.display("earliest_ds_supported_version", enrolment.ds_start);
-    object.display("latest_acs_supported_version", enrolment.acs_end);
-    object.display("latest_ds_supported_version", enrolment.ds_end);
-    object.texts("acs_information", enrolment.acs_information.iter().map(|it| it.word()));
 }
 
 fn render_device(object: &mut Object, device: &DeviceInfo) {
