@@ -51,7 +51,7 @@ pub type NewSettings<'a, R> = &'a (dyn Fn() -> Result<<R as Named>::Settings, Mi
 /// request may have changed the record meanwhile.
 pub type Revision<'a, R> = &'a (dyn Fn(&R) -> Result<<R as Named>::Settings, Mistakes> + Sync);
 
-/// What the vault and the caller give to a new record.
+/// The id, the time and the secrets of a new record.
 #[derive(Debug)]
 pub struct Beginning {
     id: Uuid,

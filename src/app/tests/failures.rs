@@ -10,11 +10,15 @@ use crate::crypto::Random;
 use crate::store::tests::disk::{EIO, ENOSPC, EROFS, Fault, Operation, TestDisk};
 use crate::store::tests::{block_on, copy_in_memory, end_of};
 use crate::store::{CvcKeys, Fatal, StorageFailure};
+use crate::waiting::thorough;
 
 /// Fails every sync and every fifth write in turn; the store's own tests fail each of them.
 #[track_caller]
+/// A run that is not thorough takes every third place, so that it may miss what only one of them
+/// shows.
 fn check(operation: Operation, fault: Fault, expected: fn(&StorageFailure) -> bool) {
-    for nth in (1..).step_by(if operation == Operation::Write { 5 } else { 1 }) {
+    let step = if operation == Operation::Write { 5 } else { 1 };
+    for nth in (1..).step_by(step * thorough(3, 1)) {
         let clock = Clock::new();
         let disk = TestDisk::holding(prepared().0.clone());
         let vault = TestVault::with_small_log(disk, clock.clone());

@@ -28,6 +28,7 @@ use crate::store::tests::{TestDirectory, block_on, open_with_small_log};
 use crate::store::{
     Change, CvcKeys, RestoreFailure, Standby, Store, Table, TimelineMark, begin_timeline,
 };
+use crate::waiting::thorough;
 
 const STEPS: usize = 60;
 const KEY: &[u8] = b"history";
@@ -349,7 +350,7 @@ impl World {
 #[test]
 fn no_history_of_copies_restores_and_promotions_loses_an_archived_write_silently() {
     let mut seen = BTreeSet::new();
-    for seed in seeds_or(0..12) {
+    for seed in seeds_or(thorough(0..6, 0..12)) {
         let mut world = World::new(seed);
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             for _ in 0..STEPS {

@@ -182,7 +182,10 @@ macro_rules! call {
         let _ = $exchange;
         $($function)::+($(&$argument),*).into_result()
     }};
-    ($exchange:ident, with $($function:ident)::+ $(::<$resource:ty>)?($($argument:ident),*) $(.$wait:tt)?) => {
+    (
+        $exchange:ident,
+        with $($function:ident)::+ $(::<$resource:ty>)? ($($argument:ident),*) $(.$wait:tt)?
+    ) => {
         $($function)::+$(::<$resource>)?($exchange $(, &$argument)*)$(.$wait)?.into_result()
     };
     ($exchange:ident, $function:ident($($argument:ident),*) $(.$wait:tt)?) => {

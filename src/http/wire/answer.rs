@@ -5,7 +5,7 @@ use crate::http::Schema;
 use crate::http::wire::{Json, Object};
 
 pub(crate) trait Answer {
-    /// What the answer shows.
+    /// The values that the answer shows.
     type Of<'a>;
 
     fn fill(object: &mut Object, it: Self::Of<'_>);
