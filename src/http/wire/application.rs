@@ -261,7 +261,7 @@ fn render_members(
     object.text("type", application.kind.as_str());
     let access = &application.access;
     object.texts("permissions", access.permissions().iter().map(|it| it.as_str()));
-    object.objects("rules", access.rules(), |object, rule| RuleAnswer::fill(object, rule));
+    object.objects("rules", access.rules(), RuleAnswer::fill);
     // Absent if empty: clients of the published interface do not expect it.
     if !application.allowed_origins.is_empty() {
         object.texts("allowed_origins", application.allowed_origins.texts());

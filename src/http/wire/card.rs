@@ -63,10 +63,7 @@ fn funding() -> Schema {
     Schema::word(Funding::ALL.map(Funding::as_str))
 }
 
-fn issuer<'a>(
-    name: Option<&'a str>,
-    country: Option<Country>,
-) -> Option<(Option<&'a str>, Option<Country>)> {
+fn issuer(name: Option<&str>, country: Option<Country>) -> Option<(Option<&str>, Option<Country>)> {
     (name.is_some() || country.is_some()).then_some((name, country))
 }
 
