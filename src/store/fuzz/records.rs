@@ -90,7 +90,7 @@ pub(crate) fn records(data: &[u8]) {
         ),
         _ => {
             decode_known_ranges(data).ok();
-            let digest = SetDigest::decode(data).map(|it| it.encode().expose().clone());
+            let digest = SetDigest::decode(data).map(|it| *it.encode().expose());
             assert!(digest.is_none_or(|encoded| encoded == data), "a digest has one form");
         }
     }
