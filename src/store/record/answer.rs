@@ -59,7 +59,7 @@ const TOKEN: u8 = 2;
 const TOKEN_INTENT: u8 = 3;
 const REACTOR: u8 = 4;
 
-/// What an answer's record holds besides its subjects and its body.
+/// The members of an answer before its subjects and its body.
 #[derive(Debug)]
 pub struct AnswerHead<'a> {
     pub answered_at: Timestamp,
