@@ -105,12 +105,14 @@ impl SetDigest {
         add(&mut self.sum, &other.sum);
     }
 
-    pub fn encode(&self) -> Secret<Vec<u8>> {
-        let mut encoded = self.count.to_be_bytes().to_vec();
-        for word in self.sum.iter().rev() {
-            encoded.extend(word.to_be_bytes());
+    pub fn encode(&self) -> Secret<[u8; Self::BYTES]> {
+        let mut encoded = Secret::new([0; Self::BYTES]);
+        let words = self.sum.iter().rev().map(|word| word.to_be_bytes());
+        let words = std::iter::once(self.count.to_be_bytes()).chain(words);
+        for (to, word) in encoded.expose_mut().as_chunks_mut::<8>().0.iter_mut().zip(words) {
+            *to = word;
         }
-        Secret::new(encoded)
+        encoded
     }
 
     pub fn decode(encoded: &[u8]) -> Option<Self> {

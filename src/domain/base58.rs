@@ -1,5 +1,7 @@
 //! Base58 with the Bitcoin alphabet: digits and letters without `0`, `O`, `I` and `l`.
 
+use smallvec::SmallVec;
+
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
 /// Digits of base 58 that are computed together, as one digit of base 58^5.
@@ -9,7 +11,7 @@ const LIMB: u64 = 58_u64.pow(5);
 /// The big-endian number `bytes` in base 58, padded with `1` (zero) to `width`.
 pub fn encode_padded(bytes: &[u8], width: usize) -> String {
     // The lowest limb first. Each is below 2^30, and four bytes at a time shift it to below 2^62.
-    let mut limbs: Vec<u64> = Vec::with_capacity(width.div_ceil(LIMB_DIGITS));
+    let mut limbs: SmallVec<[u64; 16]> = SmallVec::new();
     for chunk in bytes.chunks(4) {
         let mut carry = 0;
         let mut factor: u64 = 1;
@@ -27,7 +29,7 @@ pub fn encode_padded(bytes: &[u8], width: usize) -> String {
             carry /= LIMB;
         }
     }
-    let mut digits = Vec::with_capacity(width.max(limbs.len().saturating_mul(LIMB_DIGITS)));
+    let mut digits: SmallVec<[u64; 64]> = SmallVec::new();
     for mut limb in limbs {
         for _ in 0..LIMB_DIGITS {
             digits.push(limb % 58);

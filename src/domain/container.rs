@@ -1,12 +1,13 @@
 //! Container paths: `/pci/high/`. They group tokens; access rules refer to them.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::bounds::CONTAINER_BYTES_MAX;
 
 /// Starts and ends with `/`, has no empty segment, is lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Container(String);
+pub struct Container(Arc<str>);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvalidContainer {
@@ -18,7 +19,7 @@ pub enum InvalidContainer {
 
 impl Container {
     pub fn root() -> Self {
-        Self(String::from("/"))
+        Self(Arc::from("/"))
     }
 
     /// Paths are case-insensitive and stored in lower case.
@@ -33,7 +34,8 @@ impl Container {
         } else if !text.bytes().all(legal) {
             Err(InvalidContainer::Character)
         } else {
-            Ok(Self(text.to_ascii_lowercase()))
+            let is_low = !text.bytes().any(|byte| byte.is_ascii_uppercase());
+            Ok(Self(if is_low { text.into() } else { text.to_ascii_lowercase().into() }))
         }
     }
 
@@ -44,7 +46,7 @@ impl Container {
     /// True if `other` is this container or inside it. Paths end with a slash, so a prefix of the
     /// text is a prefix of the path.
     pub fn covers(&self, other: &Self) -> bool {
-        other.0.starts_with(&self.0)
+        other.0.starts_with(&*self.0)
     }
 
     /// True for `/pci/` and every container inside it.

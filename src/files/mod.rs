@@ -235,7 +235,12 @@ impl NamedFile {
 
     /// The path where the next process will look for the file.
     pub fn path(&self) -> PathBuf {
-        self.directory.path.join(&*self.name())
+        let (directory, name) = (self.directory.path.as_os_str(), self.name());
+        let bytes = directory.len().saturating_add(name.len()).saturating_add(1);
+        let mut path = PathBuf::with_capacity(bytes);
+        path.push(directory);
+        path.push(&*name);
+        path
     }
 
     /// Gives the file another name in its directory. Fails if a file has that name, or if the old

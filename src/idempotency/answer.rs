@@ -111,16 +111,6 @@ pub struct Replay {
     pub shown: Vec<Entity>,
 }
 
-impl OwnHead {
-    /// A copy, for the record of the answer.
-    pub fn duplicate(&self) -> Self {
-        let copy = |(name, value): &(String, Secret<String>)| {
-            (name.clone(), Secret::new(value.expose().clone()))
-        };
-        Self { status: self.status, headers: self.headers.iter().map(copy).collect() }
-    }
-}
-
 impl RememberedAnswer {
     /// An answer whose whole body is kept as long as it is remembered.
     pub fn new(status: AnswerStatus, body: Secret<Vec<u8>>) -> Self {

@@ -68,30 +68,6 @@ impl<'t> Batch<'t> {
         self
     }
 
-    /// Reads the rows that the changes expect in one call, so that a networked engine needs one
-    /// round trip.
-    pub(super) fn read_expected(&mut self, changes: &[Change]) -> Result<(), StorageFailure> {
-        if let Some(shared) = &self.shared {
-            let (process, turns) = (shared.process(), shared.turns());
-            return self.read_ahead(changes, process, turns);
-        }
-        let expects = changes.iter().flat_map(|change| &change.expects);
-        let keys: Vec<(Table, &[u8])> = expects
-            .filter_map(|expect| match expect {
-                Expect::Absent(table, key)
-                | Expect::Is(table, key, _)
-                | Expect::Present(table, key)
-                | Expect::Value(table, key, _) => Some((*table, key.as_slice())),
-                Expect::CountsAtMost(..) | Expect::Keys(..) | Expect::RowsAtMost(..) => None,
-            })
-            .collect();
-        let values = self.stored.get_many(&keys)?;
-        for ((table, key), value) in keys.into_iter().zip(values) {
-            self.know(table, key.to_vec(), value);
-        }
-        Ok(())
-    }
-
     /// Notes a value that was read, or a row that is assumed to be absent.
     pub(super) fn know(&mut self, table: Table, key: Vec<u8>, value: Option<Vec<u8>>) {
         self.known.entry(table).or_default().insert(key, value);
@@ -116,7 +92,7 @@ impl<'t> Batch<'t> {
         } else if closed.contains(&true) {
             return Ok(Verdict::Closed);
         }
-        for expect in &change.expects {
+        for expect in std::mem::take(&mut change.expects) {
             if !self.holds(expect)? {
                 return Ok(Verdict::Refused);
             }
@@ -185,10 +161,12 @@ impl<'t> Batch<'t> {
             self.pend(Table::Meta, meta::audit_head(shard), Some(head.encode()));
         }
         self.check_turns()?;
-        let rows = self.pending.into_iter().flat_map(|(table, pending)| {
-            pending.into_iter().map(move |(key, value)| RowChange { table, key, value })
-        });
-        Ok(rows.collect())
+        let mut rows = Vec::with_capacity(self.pending.values().map(BTreeMap::len).sum());
+        for (table, pending) in self.pending {
+            let row = |(key, value)| RowChange { table, key, value };
+            rows.extend(pending.into_iter().map(row));
+        }
+        Ok(rows)
     }
 
     /// A row that is written without the turn of its shard could be lost.
@@ -247,7 +225,11 @@ impl<'t> Batch<'t> {
         }
         // A head that points at an existing row is damaged. The row must stay.
         let key = row.key();
-        if self.value(Table::Audit, &key)?.is_some() {
+        let found = match self.noted(Table::Audit, &key) {
+            Some(known) => known.is_some(),
+            None => self.stored.get(Table::Audit, &key)?.is_some(),
+        };
+        if found {
             return Err(StorageFailure::Damaged(String::from(
                 "the audit chain's head is before its last entry",
             )));
@@ -261,33 +243,50 @@ impl<'t> Batch<'t> {
         self.pending.entry(table).or_default().insert(key, value);
     }
 
-    fn holds(&mut self, expect: &Expect) -> Result<bool, StorageFailure> {
+    fn holds(&mut self, expect: Expect) -> Result<bool, StorageFailure> {
         Ok(match expect {
-            Expect::Absent(table, key) => self.value(*table, key)?.is_none(),
+            Expect::Absent(table, key, base) => {
+                if let Some(value) = self.noted(table, &key) {
+                    return Ok(value.is_none());
+                }
+                let value = self.stored.get_new(table, &key, base)?;
+                let is_absent = value.is_none();
+                self.know(table, key, value);
+                is_absent
+            }
             Expect::CountsAtMost(keys, most) => {
                 let mut sum = 0_i64;
                 for key in keys {
-                    sum = sum.checked_add(self.count(key)?).ok_or_else(damaged_count)?;
+                    sum = sum.checked_add(self.count(&key)?).ok_or_else(damaged_count)?;
                 }
-                sum <= *most
+                sum <= most
             }
             Expect::Is(table, key, version) => {
-                let value = self.value(*table, key)?;
-                value.and_then(|value| crypto::version(&value)) == Some(*version)
+                let value = self.value(table, &key)?;
+                value.and_then(|value| crypto::version(&value)) == Some(version)
             }
-            Expect::Present(table, key) => self.value(*table, key)?.is_some(),
+            Expect::Present(table, key) => self.value(table, &key)?.is_some(),
             Expect::Keys(range, keys) => {
-                self.keys_of(range, keys.len().saturating_add(1))? == *keys
+                self.keys_of(&range, keys.len().saturating_add(1))? == keys
             }
             Expect::RowsAtMost(range, most) => {
-                self.keys_of(range, most.saturating_add(1))?.len() <= *most
+                self.keys_of(&range, most.saturating_add(1))?.len() <= most
             }
-            Expect::Value(table, key, value) => self.value(*table, key)?.as_ref() == Some(value),
+            Expect::Value(table, key, value) => self.value(table, &key)? == Some(value),
         })
     }
 
     fn count(&mut self, key: &[u8]) -> Result<i64, StorageFailure> {
-        decode_count(self.value(Table::Counts, key)?)
+        match self.noted(Table::Counts, key) {
+            Some(value) => decode_count(value.as_deref()),
+            None => decode_count(self.value(Table::Counts, key)?),
+        }
+    }
+
+    /// A value that the batch has written or read; `None` for other keys.
+    fn noted(&self, table: Table, key: &[u8]) -> Option<&Option<Vec<u8>>> {
+        let values = [&self.pending, &self.known];
+        values.into_iter().find_map(|values| values.get(&table)?.get(key))
     }
 
     pub(super) fn value(
@@ -295,10 +294,8 @@ impl<'t> Batch<'t> {
         table: Table,
         key: &[u8],
     ) -> Result<Option<Vec<u8>>, StorageFailure> {
-        for values in [&self.pending, &self.known] {
-            if let Some(value) = values.get(&table).and_then(|values| values.get(key)) {
-                return Ok(value.clone());
-            }
+        if let Some(value) = self.noted(table, key) {
+            return Ok(value.clone());
         }
         let stored = self.stored.get(table, key)?;
         self.know(table, key.to_vec(), stored.clone());

@@ -14,6 +14,7 @@ use crate::domain::origin::TraceId;
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
 use crate::store::authority::Authority;
+use crate::store::engine::BaseNumber;
 use crate::store::tables::{KeyRange, Table, meta};
 
 #[derive(Debug, Clone, Default)]
@@ -36,7 +37,8 @@ pub struct Change {
 
 #[derive(Debug, Clone)]
 pub(super) enum Expect {
-    Absent(Table, Vec<u8>),
+    /// Known to be absent from this base.
+    Absent(Table, Vec<u8>, BaseNumber),
     /// The sum of these numbers in [`Table::Counts`] is at most this.
     CountsAtMost(Vec<Vec<u8>>, i64),
     /// The sealed value is still the one that was read.
@@ -98,8 +100,15 @@ impl Change {
     }
 
     #[must_use]
-    pub fn expect_absent(mut self, table: Table, key: Vec<u8>) -> Self {
-        self.expects.push(Expect::Absent(table, key));
+    pub fn expect_absent(self, table: Table, key: Vec<u8>) -> Self {
+        self.expect_new(table, key, BaseNumber::default())
+    }
+
+    /// As [`Change::expect_absent`], for a row that is known to be absent from this base: the writer need not look
+    /// there again.
+    #[must_use]
+    pub fn expect_new(mut self, table: Table, key: Vec<u8>, base: BaseNumber) -> Self {
+        self.expects.push(Expect::Absent(table, key, base));
         self
     }
 
@@ -223,9 +232,9 @@ impl Change {
 
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
-        self.expects.extend(other.expects);
-        self.writes.extend(other.writes);
-        self.events.extend(other.events);
+        append(&mut self.expects, other.expects);
+        append(&mut self.writes, other.writes);
+        append(&mut self.events, other.events);
         self.impossible = self.impossible.or(other.impossible);
         self.closes = self.closes.or(other.closes);
         self.authority = self.authority.and(other.authority);
@@ -258,5 +267,14 @@ impl Change {
             Write::Add(..) | Write::Audit(_) => false,
             Write::Delete(table, _) | Write::Put(table, ..) => *table == Table::Webhooks,
         })
+    }
+}
+
+/// An empty list takes the other one over.
+fn append<T>(list: &mut Vec<T>, mut more: Vec<T>) {
+    if list.is_empty() {
+        *list = more;
+    } else {
+        list.append(&mut more);
     }
 }

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use crate::crypto::{DigestKey, Identity, Random, SetDigest, version};
 use crate::lock::Lock;
+use crate::secret::SecretBuffer;
 use crate::store::chain::Heads;
 use crate::store::change::Change;
 use crate::store::failure::StorageFailure;
@@ -274,11 +275,11 @@ impl DigestSealer {
     }
 
     fn seal(&self, scope: &[u8; 16], table: Table, place: &[u8], tally: &DigestState) -> Vec<u8> {
-        let mut plain = vec![VERSION];
-        plain.extend(tally.generation.to_be_bytes());
-        plain.extend(tally.sequence.to_be_bytes());
-        plain.extend(tally.digest.encode().expose());
-        self.key.seal(&identity(scope, table, place), &plain, &self.random)
+        let (generation, sequence) = (tally.generation.to_be_bytes(), tally.sequence.to_be_bytes());
+        let digest = tally.digest.encode();
+        let mut plain = SecretBuffer::with_capacity(1 + 8 + 8 + SetDigest::BYTES);
+        plain.extend_all([&[VERSION], &generation, &sequence, digest.expose()]);
+        self.key.seal(&identity(scope, table, place), plain.bytes(), &self.random)
     }
 }
 

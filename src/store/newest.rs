@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::store::alarm::Alarm;
-use crate::store::engine::Fetch;
+use crate::store::engine::{BaseNumber, Fetch, Read};
 use crate::store::epochs::EpochGuard;
 use crate::store::failure::StorageFailure;
 use crate::store::handle::{Inner, Store};
@@ -26,6 +26,11 @@ impl Newest {
         let epoch = epochs.current();
         let rows = engine.newest().map_err(|failure| alarm.sound(failure))?;
         Ok(Self { rows, alarm: alarm.clone(), _epoch: epoch })
+    }
+
+    /// The rows on the disk, for [`crate::store::Change::expect_new`].
+    pub fn base(&self) -> BaseNumber {
+        self.rows.at_once().map(Read::base).unwrap_or_default()
     }
 
     /// The values of several keys at one moment, in their order.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::metrics::Progress;
 use crate::store::alarm::Alarm;
 use crate::store::engine::departure::Departure;
-use crate::store::engine::{Moment, Order, Read, Row};
+use crate::store::engine::{BaseNumber, Moment, Order, Read, Row};
 use crate::store::epochs::EpochGuard;
 use crate::store::failure::StorageFailure;
 use crate::store::shards::Shards;
@@ -62,6 +62,11 @@ impl Snapshot {
 
     pub fn moment(&self) -> Result<Moment, StorageFailure> {
         self.rows.moment().map_err(|failure| self.alarm.sound(failure))
+    }
+
+    /// The rows on the disk, for [`crate::store::Change::expect_new`].
+    pub fn base(&self) -> BaseNumber {
+        self.rows.base()
     }
 
     /// The assignment of tenants to shards.
@@ -186,9 +191,10 @@ opaque_debug!(Rows);
 
 /// A number that was never written is 0. One that does not decode is damage: treating it as 0 would
 /// write a wrong number back.
-pub(super) fn decode_count(value: Option<Vec<u8>>) -> Result<i64, StorageFailure> {
+pub(super) fn decode_count(value: Option<impl AsRef<[u8]>>) -> Result<i64, StorageFailure> {
     let Some(value) = value else { return Ok(0) };
-    value.try_into().map(i64::from_be_bytes).map_err(|_bytes: Vec<u8>| damaged_count())
+    let bytes = value.as_ref().try_into().ok();
+    bytes.map(i64::from_be_bytes).ok_or_else(damaged_count)
 }
 
 pub(super) fn damaged_count() -> StorageFailure {

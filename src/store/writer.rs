@@ -162,7 +162,7 @@ impl Writer {
                 .within(self.shards)
                 .respecting(&self.closed)
                 .sharing(self.process.as_deref(), turns);
-            batch.read_expected(&changes)?;
+            batch.read_ahead(&changes)?;
             let decided = changes.into_iter().map(|it| batch.take_if_allowed(it));
             verdicts = decided.collect::<Result<_, _>>()?;
             batch.rows()

@@ -135,11 +135,9 @@ async fn commit_loop<T>(
     let (mut refused, mut closed): (usize, bool) = (0, false);
     while refused < DECISIONS_MAX {
         let snapshot = vault.snapshot()?;
-        // The look-up and the stored answer must use the same time, since it selects the half-day
-        // that the answer is stored in.
         let now = vault.now();
         let expected = match guard {
-            Some(guard) => Some(match guard.take_expected(now) {
+            Some(guard) => Some(match guard.take_expected() {
                 Some(expected) => expected,
                 None => vault.idempotency().look_up(&snapshot, guard, now)?,
             }),
@@ -150,7 +148,7 @@ async fn commit_loop<T>(
                 return Ok((change, outcome));
             };
             let answer = answer(&outcome).ok_or(Error::Internal(Fault::BadAnswer))?;
-            let remembered = vault.idempotency().remember(guard, answer, now)?;
+            let remembered = vault.idempotency().remember(&snapshot, guard, answer, now)?;
             Ok((change.and(expected).and(remembered), outcome))
         });
         let decided = decided.map(|(change, outcome)| {

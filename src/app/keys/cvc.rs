@@ -120,10 +120,7 @@ impl Cvcs<'_> {
         let Some((minute, sealed)) = value.split_at_checked(MINUTE_BYTES) else { return Err(bad) };
         let Ok(minute) = minute.try_into().map(u64::from_be_bytes) else { return Err(bad) };
         let name = (*tenant.bytes(), minute);
-        let own = match self.vault.cvc_keys.sealed(&name) {
-            Some(wrapped) => Some(self.open_key(tenant, minute, &wrapped)?),
-            None => None,
-        };
+        let own = self.own_key(name)?;
         let opened = own.map(|key| key.open(&identity(&tenant, place), sealed));
         let plain = match opened {
             Some(Ok(plain)) => plain,
@@ -177,8 +174,7 @@ impl Cvcs<'_> {
     /// [`Error::NeedsCvcKey`]. The commit loop then makes the key and decides again.
     fn key(self, tenant: TenantId, minute: u64) -> Result<Arc<SealingKey>, Error> {
         let name = (*tenant.bytes(), minute);
-        let wrapped = self.vault.cvc_keys.sealed(&name).ok_or(Error::NeedsCvcKey(name))?;
-        self.open_key(tenant, minute, &wrapped)
+        self.own_key(name)?.ok_or(Error::NeedsCvcKey(name))
     }
 
     /// Returns when the key is durable and the other processes can read it. This takes one sync for
@@ -200,24 +196,20 @@ impl Cvcs<'_> {
         Ok(())
     }
 
-    /// `wrapped` comes from the file, so the key is not destroyed yet.
-    fn open_key(
-        self,
-        tenant: TenantId,
-        minute: u64,
-        wrapped: &[u8],
-    ) -> Result<Arc<SealingKey>, Error> {
-        let name = (*tenant.bytes(), minute);
-        if let Some(open) = self.vault.open_cvc_keys.get(&name) {
-            return Ok(open);
+    /// `None` if the file does not have the key, because it was destroyed or never made.
+    fn own_key(self, name: CvcKeyName) -> Result<Option<Arc<SealingKey>>, Error> {
+        let open = self.vault.open_cvc_keys.get(&name);
+        if let Some(open) = open.filter(|_| self.vault.cvc_keys.has(&name)) {
+            return Ok(Some(open));
         }
-        let place = minute.to_be_bytes();
-        let bytes = self.vault.keys().system().cvcs().open(&identity(&tenant, &place), wrapped)?;
+        let Some(wrapped) = self.vault.cvc_keys.sealed(&name) else { return Ok(None) };
+        let (tenant, place) = (tables::tenant_of_scope(&name.0), name.1.to_be_bytes());
+        let bytes = self.vault.keys().system().cvcs().open(&identity(&tenant, &place), &wrapped)?;
         let bytes = bytes.expose().as_slice().try_into().ok();
         let bytes = Secret::new(bytes.ok_or(Error::Internal(Fault::BadRecord))?);
         let key = Arc::new(SealingKey::new(0, &bytes));
         self.vault.open_cvc_keys.keep(name, &key);
-        Ok(key)
+        Ok(Some(key))
     }
 }
 

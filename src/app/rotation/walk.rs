@@ -196,10 +196,8 @@ impl KeyRotation<'_> {
         key: &[u8],
         sealed: &[u8],
     ) -> Result<Change, Error> {
-        let identity = table.identity_of_key(key).ok_or(Error::Internal(Fault::BadRecord))?;
-        let (number, place) = (identity.0.number(), identity.1);
-        let plain = keys.open(number, &place, sealed)?;
-        let again = keys.seal(number, &place, plain.expose(), self.vault.random());
+        let plain = keys.open(table.number(), key, sealed)?;
+        let again = keys.seal(table.number(), key, plain.expose(), self.vault.random());
         replaced(table, key, sealed, again)
     }
 

@@ -219,7 +219,8 @@ impl Tokens<'_> {
             }
         };
         let own = tables::tokens(token.tenant, token.id);
-        let own = Change::new().expect_absent(Table::Tokens, own);
+        // An assigned id is random: no look at the disk would find it there.
+        let own = Change::new().expect_new(Table::Tokens, own, snapshot.base());
         match &checked.wanted {
             WantedId::Assigned => Ok(own),
             WantedId::Name(name) => {
@@ -283,7 +284,7 @@ impl Tokens<'_> {
                     .and(self.vault.audit().acts(tenant, &[expired(&gone.token, now)]))
             }
             // A chosen name never has the form of an assigned id, so no assigned id is equal to it.
-            None => Change::new().expect_absent(Table::TokenNames, place),
+            None => Change::new().expect_new(Table::TokenNames, place, snapshot.base()),
         }))
     }
 

@@ -65,6 +65,11 @@ fn name_keys<'a>(
 /// is sealed.
 pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
     let mut entries = Entries::new();
+    each_entry(token, index, |table, key, value| drop(entries.insert((table, key), value)));
+    entries
+}
+
+fn each_entry(token: &Token, index: &IndexKey, mut each: impl FnMut(Table, Vec<u8>, Vec<u8>)) {
     let always =
         [Filter::Everything, Filter::Type(token.kind), Filter::Fingerprint(&token.fingerprint)];
     let terms = token.search_terms.iter().map(|term| Filter::SearchTerm(term));
@@ -87,14 +92,13 @@ pub(in crate::app) fn entries(token: &Token, index: &IndexKey) -> Entries {
     for path in &token.containers {
         for list in &lists {
             let key = list.in_container(path, token.created_at, token.id);
-            entries.insert((Table::TokenLists, key), value.clone());
+            each(Table::TokenLists, key, value.clone());
         }
     }
     if let Some(at) = token.expires_at {
         let key = tables::expiries(at, ExpiryKind::Token, token.tenant, token.id.uuid());
-        entries.insert((Table::Expiries, key), Vec::new());
+        each(Table::Expiries, key, Vec::new());
     }
-    entries
 }
 
 /// True for most texts without an upper-case letter, and for no other text.
@@ -146,8 +150,10 @@ impl TokenRows<'_> {
     /// must have its entries under the newest key.
     pub(in crate::app) fn put_all(self, token: &Token, keys: &TenantKeys) -> Result<Change, Error> {
         let mut change = self.put_record(token, keys)?;
-        for ((table, key), value) in entries_under_write_keys(token, keys) {
-            change = change.put(table, key, value);
+        for index in keys.write_indexes() {
+            each_entry(token, index, |table, key, value| {
+                change = std::mem::take(&mut change).put(table, key, value);
+            });
         }
         for key in name_keys(token, keys.write_indexes()) {
             let table = Table::TokenNames.number();

@@ -24,7 +24,7 @@ use crate::domain::reactor::ReactorResult;
 use crate::domain::session::Session;
 use crate::domain::time::Timestamp;
 use crate::domain::token_intent::TokenIntent;
-use crate::idempotency::live_half_days;
+use crate::idempotency::remembered_since;
 use crate::store::tables::{CodeEnd, CvcEntry, ExpiryEntry, ExpiryKind, KeyRange};
 use crate::store::{Change, Snapshot, Table, tables};
 use crate::threeds;
@@ -46,10 +46,8 @@ enum DueRows {
     Codes,
     /// Entries of the table of expiries.
     Records,
-    /// Stored answers of half-days that are over.
+    /// Stored answers that are no longer replayed.
     Answers,
-    /// Rows that find these answers. Only a damaged file still has some.
-    Finders,
 }
 
 /// The keys of the tenants whose rows a batch removes.
@@ -57,12 +55,10 @@ type KnownKeys = HashMap<TenantId, TenantKeys>;
 
 impl DueRows {
     fn until(self, now: Timestamp) -> KeyRange {
-        let [.., oldest_live] = live_half_days(now);
         match self {
             Self::Codes => tables::cvcs_before(tables::cvc_minute(now)),
             Self::Records => tables::expiries_until(now),
-            Self::Answers => tables::idempotency_answers_before(oldest_live),
-            Self::Finders => tables::idempotency_before(oldest_live),
+            Self::Answers => tables::idempotency_answers_before(remembered_since(now)),
         }
     }
 
@@ -75,7 +71,7 @@ impl DueRows {
         let found = match self {
             Self::Codes => tables::cvc_of_key(key).map(|code| (code.tenant, code.id)),
             Self::Records => tables::expiry_of_key(key).map(|due| (due.tenant, due.id)),
-            Self::Answers | Self::Finders => None,
+            Self::Answers => None,
         };
         found.unwrap_or((TenantId::new(Uuid::nil()), Uuid::nil()))
     }
@@ -89,7 +85,7 @@ impl Upkeep<'_> {
         let begun = self.vault.now();
         let mut total: usize = 0;
         let mut held = HeldShards::new();
-        for rows in [DueRows::Records, DueRows::Codes, DueRows::Answers, DueRows::Finders] {
+        for rows in [DueRows::Records, DueRows::Codes, DueRows::Answers] {
             let mut from = Vec::new();
             loop {
                 self.vault.cvcs().destroy_keys()?;
@@ -171,9 +167,6 @@ impl Upkeep<'_> {
                         DueRows::Codes => self.remove_code(snapshot, key, now, &mut keys),
                         DueRows::Records => self.remove_due(snapshot, key, now, &mut keys),
                         DueRows::Answers => Ok(remove_answer(key)),
-                        DueRows::Finders => {
-                            Ok(Change::new().delete(Table::Idempotency, key.clone()))
-                        }
                     };
                     match removal {
                         Ok(removal) => {
@@ -321,10 +314,13 @@ impl Upkeep<'_> {
     }
 }
 
+/// As long as the answer is there, its finder leads to it and not to the answer of a later request.
 fn remove_answer(key: &[u8]) -> Change {
-    let change = Change::new().delete(Table::IdempotencyAnswers, key.to_vec());
+    let change = Change::new()
+        .expect_present(Table::IdempotencyAnswers, key.to_vec())
+        .delete(Table::IdempotencyAnswers, key.to_vec());
     match tables::finder_of_answer(key) {
-        Some(finder) => change.delete(Table::Idempotency, finder),
+        Some((finder, _)) => change.delete(Table::Idempotency, finder.to_vec()),
         None => change,
     }
 }

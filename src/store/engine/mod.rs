@@ -15,6 +15,7 @@ mod tests;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
@@ -136,6 +137,21 @@ pub trait Read: Send + Sync {
 
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure>;
 
+    /// Identifies the rows that are on the disk, for an engine that has others in memory.
+    fn base(&self) -> BaseNumber {
+        BaseNumber::default()
+    }
+
+    /// As [`Read::get`], for a row that is known to be absent from this base.
+    fn get_new(
+        &self,
+        table: Table,
+        key: &[u8],
+        _base: BaseNumber,
+    ) -> Result<Option<Vec<u8>>, StorageFailure> {
+        self.get(table, key)
+    }
+
     /// The values of several keys, in their order.
     fn get_many(&self, keys: &[(Table, &[u8])]) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
         keys.iter().map(|(table, key)| self.get(*table, key)).collect()
@@ -177,6 +193,17 @@ pub trait Read: Send + Sync {
 pub enum Hold {
     Delete,
     Change,
+}
+
+/// The number of a base in this process; 0 for none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BaseNumber(u64);
+
+impl BaseNumber {
+    fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed).saturating_add(1))
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

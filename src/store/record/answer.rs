@@ -59,29 +59,74 @@ const TOKEN: u8 = 2;
 const TOKEN_INTENT: u8 = 3;
 const REACTOR: u8 = 4;
 
+/// The members of an answer before its subjects and its body.
+#[derive(Debug)]
+pub struct AnswerHead<'a> {
+    pub answered_at: Timestamp,
+    pub status: AnswerStatus,
+    pub location: Option<&'a str>,
+    pub head: Option<&'a OwnHead>,
+    pub disclosures: &'a [Disclosure],
+}
+
+/// A part of a body that is written.
+#[derive(Debug, Clone, Copy)]
+pub enum BodyPart<'a> {
+    /// The next hidden part of this subject.
+    Hidden(usize),
+    Text(&'a [u8]),
+}
+
 /// Fails for the answer to a request that only reads.
-pub fn encode_answer(record: &AnswerRecord) -> Result<Secret<Vec<u8>>, EncodeFailed> {
-    let mut out = Writer::new();
-    out.time(record.answered_at);
-    out.choice(STATUSES, &record.status);
-    out.optional(record.location.as_deref(), Writer::text);
-    out.optional(record.head.as_ref(), write_head);
-    out.list(record.disclosures.iter(), write_disclosure);
-    out.list(record.subjects.iter(), |out, (id, sealed)| {
+pub fn encode_answer<'a>(
+    answer: &AnswerHead<'_>,
+    subjects: impl ExactSizeIterator<Item = (&'a SubjectId, &'a [u8])> + Clone,
+    body: &[BodyPart<'_>],
+) -> Result<Secret<Vec<u8>>, EncodeFailed> {
+    let texts = body.iter().map(|part| match part {
+        BodyPart::Hidden(_) => 0,
+        BodyPart::Text(text) => text.len(),
+    });
+    let bytes = subjects.clone().map(|(_, sealed)| sealed.len()).chain(texts).sum();
+    let mut out = Writer::with_room(bytes);
+    out.time(answer.answered_at);
+    out.choice(STATUSES, &answer.status);
+    out.optional(answer.location, Writer::text);
+    out.optional(answer.head, write_head);
+    out.list(answer.disclosures.iter(), write_disclosure);
+    out.list(subjects, |out, (id, sealed)| {
         write_subject(out, id);
         out.counted(sealed);
     });
-    out.list(record.body.iter(), |out, part| match part {
-        StoredPart::Text(text) => {
+    out.list(body.iter(), |out, part| match part {
+        BodyPart::Text(text) => {
             out.bytes(&[TEXT]);
-            out.counted(text.expose());
+            out.counted(text);
         }
-        StoredPart::Hidden(subject) => {
+        BodyPart::Hidden(subject) => {
             out.bytes(&[HIDDEN]);
             out.length(*subject);
         }
     });
     out.finish()
+}
+
+/// Encodes a record that was read.
+#[cfg(any(fuzzing, test))]
+pub fn encode_answer_again(record: &AnswerRecord) -> Result<Secret<Vec<u8>>, EncodeFailed> {
+    let AnswerRecord { answered_at, status, location, head, disclosures, subjects, body } = record;
+    let (location, head) = (location.as_deref(), head.as_ref());
+    let (answered_at, status) = (*answered_at, *status);
+    let body: Vec<_> = body
+        .iter()
+        .map(|part| match part {
+            StoredPart::Hidden(subject) => BodyPart::Hidden(*subject),
+            StoredPart::Text(text) => BodyPart::Text(text.expose()),
+        })
+        .collect();
+    let subjects = subjects.iter().map(|(id, sealed)| (id, sealed.as_slice()));
+    let answer = AnswerHead { answered_at, status, location, head, disclosures };
+    encode_answer(&answer, subjects, &body)
 }
 
 pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {

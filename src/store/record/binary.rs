@@ -21,8 +21,9 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn new() -> Self {
-        let mut out = SecretBuffer::with_capacity(512);
+    /// `bytes` is the length of the record's long parts.
+    pub(super) fn with_room(bytes: usize) -> Self {
+        let mut out = SecretBuffer::with_capacity(bytes.saturating_add(512));
         out.push(VERSION);
         Self { out, has_failed: false }
     }

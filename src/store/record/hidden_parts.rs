@@ -15,22 +15,44 @@ pub enum HiddenPart {
     Text(Secret<Vec<u8>>),
 }
 
-pub fn encode_hidden(parts: &[HiddenPart]) -> Result<Secret<Vec<u8>>, EncodeFailed> {
-    let mut bytes = SecretBuffer::with_capacity(512);
-    for part in parts {
-        match part {
-            HiddenPart::Cvc(sealed) => put(&mut bytes, CVC, sealed)?,
-            HiddenPart::Text(text) => put(&mut bytes, TEXT, text.expose())?,
-        }
+/// Encodes hidden parts.
+pub struct HiddenParts(SecretBuffer);
+
+impl HiddenParts {
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self(SecretBuffer::with_capacity(bytes))
     }
-    Ok(bytes.finish())
+
+    pub fn cvc(&mut self, sealed: &[u8]) -> Result<(), EncodeFailed> {
+        self.put(CVC, sealed)
+    }
+
+    pub fn text(&mut self, text: &[u8]) -> Result<(), EncodeFailed> {
+        self.put(TEXT, text)
+    }
+
+    pub fn finish(self) -> Secret<Vec<u8>> {
+        self.0.finish()
+    }
+
+    fn put(&mut self, kind: u8, part: &[u8]) -> Result<(), EncodeFailed> {
+        self.0.extend_all([&[kind], &length_of(part)?, part]);
+        Ok(())
+    }
 }
 
-fn put(bytes: &mut SecretBuffer, kind: u8, part: &[u8]) -> Result<(), EncodeFailed> {
-    bytes.push(kind);
-    bytes.extend(&length_of(part)?);
-    bytes.extend(part);
-    Ok(())
+opaque_debug!(HiddenParts);
+
+#[cfg(any(fuzzing, test))]
+pub fn encode_hidden(parts: &[HiddenPart]) -> Result<Secret<Vec<u8>>, EncodeFailed> {
+    let mut out = HiddenParts::with_capacity(0);
+    for part in parts {
+        match part {
+            HiddenPart::Cvc(sealed) => out.cvc(sealed)?,
+            HiddenPart::Text(text) => out.text(text.expose())?,
+        }
+    }
+    Ok(out.finish())
 }
 
 /// Fails for 4 GiB and more.

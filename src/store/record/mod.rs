@@ -32,13 +32,17 @@ pub use access::{
     KeyRecord, decode_access_session, decode_api_key, decode_application, encode_access_session,
     encode_api_key, encode_application,
 };
-pub use answer::{AnswerRecord, StoredPart, decode_answer, encode_answer};
+#[cfg(any(fuzzing, test))]
+pub use answer::encode_answer_again;
+pub use answer::{AnswerHead, AnswerRecord, BodyPart, StoredPart, decode_answer, encode_answer};
 pub use audit::{decode_audit, encode_audit};
 pub use backups::{decode_backups, encode_backups};
 pub use client_key::{decode_client_key, encode_client_key};
 pub use encoding::{BadRecord, EncodeFailed};
 pub use erasure::{ErasureReceipt, SignedErasure, decode_erasure, encode_erasure};
-pub use hidden_parts::{HiddenPart, decode_hidden, encode_hidden};
+#[cfg(any(fuzzing, test))]
+pub use hidden_parts::encode_hidden;
+pub use hidden_parts::{HiddenPart, HiddenParts, decode_hidden};
 pub use import::{ImportRecord, decode_import, encode_import};
 pub use proxy::{decode_proxy, encode_proxy};
 pub use reactor::{decode_reactor, decode_reactor_result, encode_reactor, encode_reactor_result};

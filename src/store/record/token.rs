@@ -20,7 +20,7 @@ use crate::store::record::binary::{Reader, Writer};
 use crate::store::record::encoding::{BadRecord, EncodeFailed};
 
 pub fn encode_token(token: &Token) -> Result<Secret<Vec<u8>>, EncodeFailed> {
-    let mut out = Writer::new();
+    let mut out = Writer::with_room(token.bytes());
     out.text(token.kind.as_str());
     out.text(token.data.json());
     out.optional(token.cvc_expires_at, Writer::time);

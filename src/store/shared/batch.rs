@@ -27,10 +27,6 @@ pub(in crate::store) struct SharedBatch<'t> {
 }
 
 impl<'t> SharedBatch<'t> {
-    pub(in crate::store) const fn process(&self) -> &'t Process {
-        self.process
-    }
-
     pub(in crate::store) const fn turns(&self) -> &'t Turns {
         self.turns
     }
@@ -46,7 +42,7 @@ impl<'t> Batch<'t> {
         self
     }
 
-    /// Reads nearly all rows that the changes need in two or three round trips: only the places of
+    /// In a shared store, reads nearly all rows that the changes need in two or three round trips: only the places of
     /// audit rows depend on another row. Other rows are read one by one. Rows that are most likely
     /// new are not read, if the engine refuses them should they exist. Rows of shards whose turn the
     /// batch does not have are held as they are, so that the decision is still right when the batch
@@ -54,9 +50,8 @@ impl<'t> Batch<'t> {
     pub(in crate::store) fn read_ahead(
         &mut self,
         changes: &[Change],
-        process: &Process,
-        turns: &Turns,
     ) -> Result<(), StorageFailure> {
+        let Some(SharedBatch { process, turns, .. }) = self.shared else { return Ok(()) };
         let shards = self.shards();
         let heads = turns.iter().map(|shard| (Table::Meta, meta::audit_head(*shard)));
         let mut places: Places = heads.collect();
@@ -198,7 +193,7 @@ impl<'t> Batch<'t> {
 fn places_of(change: &Change, places: &mut Places, present: &mut Places, unchanged: &mut Places) {
     for expect in &change.expects {
         match expect {
-            Expect::Absent(table, key) => drop(places.insert((*table, key.clone()))),
+            Expect::Absent(table, key, _) => drop(places.insert((*table, key.clone()))),
             Expect::Present(table, key) => drop(present.insert((*table, key.clone()))),
             Expect::Is(table, key, _) | Expect::Value(table, key, _) => {
                 unchanged.insert((*table, key.clone()));
@@ -244,8 +239,8 @@ fn likely_new(changes: &[Change]) -> Places {
         };
         for expect in &change.expects {
             match expect {
-                Expect::Absent(table, key) if puts(*table, key) => (),
-                Expect::Absent(table, key)
+                Expect::Absent(table, key, _) if puts(*table, key) => (),
+                Expect::Absent(table, key, _)
                 | Expect::Is(table, key, _)
                 | Expect::Present(table, key)
                 | Expect::Value(table, key, _) => drop(new.remove(&(*table, key.clone()))),

@@ -21,7 +21,7 @@ pub(in crate::store) fn turns_of(change: &Change, shards: Shards) -> Turns {
     }
     for expect in &change.expects {
         match expect {
-            Expect::Absent(table, key) => turns.extend(shards.of_row(*table, key)),
+            Expect::Absent(table, key, _) => turns.extend(shards.of_row(*table, key)),
             Expect::CountsAtMost(keys, _) => {
                 turns.extend(keys.iter().filter_map(|key| shards.of_row(Table::Counts, key)));
             }

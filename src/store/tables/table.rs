@@ -5,7 +5,6 @@ use uuid::Uuid;
 
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
-use crate::store::tables::idempotency::finder_of_answer;
 use crate::store::tables::range::KeyRange;
 
 macro_rules! tables {
@@ -99,11 +98,10 @@ tables! {
     /// session, tenant -> the 3DS session, sealed by the tenant. The session comes first, because
     /// protocol messages and returning browsers name only the session.
     ThreedsSessions = 20, "threeds_sessions", Key(16), Tenant, Often;
-    /// half-day (8), tenant, blinded idempotency key (16) -> the time of the answer (8), in clear.
-    /// Finds an answer. These small rows are in the order of chance, the answers are not.
-    Idempotency = 14, "idempotency", Key(8), Others, Once;
-    /// time (8), tenant, blinded idempotency key (16) -> the answer, sealed by the tenant under the
-    /// identity of the row that finds it.
+    /// tenant, blinded idempotency key (16) -> the time of the answer (8), in clear. Finds an
+    /// answer. These small rows are in the order of chance, the answers are not.
+    Idempotency = 14, "idempotency", Key(0), Others, Once;
+    /// time (8), tenant, blinded idempotency key (16) -> the answer, sealed by the tenant.
     IdempotencyAnswers = 22, "idempotency_answers", Key(8), Tenant, Once;
     /// scope (a tenant, or zeros for the server), purpose (1), number (4) -> the key, sealed by
     /// the master key.
@@ -226,16 +224,6 @@ impl Table {
             Key(_) | Sealed | Nobody => self.scope_in_key(key),
         };
         found.as_ref() == Some(scope)
-    }
-
-    /// The table and the key in the identity of a sealed row. Remembered answers have the identity
-    /// of the row that finds them; all other rows have their own. `None` for a key that is too
-    /// short.
-    pub fn identity_of_key(self, key: &[u8]) -> Option<(Self, Vec<u8>)> {
-        if self == Self::IdempotencyAnswers {
-            return Some((Self::Idempotency, finder_of_answer(key)?));
-        }
-        Some((self, key.to_vec()))
     }
 
     /// The smallest range that holds all rows of a scope, and perhaps others.

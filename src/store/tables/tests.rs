@@ -37,7 +37,7 @@ fn keys_and_values_lead_to_their_tenant_and_to_no_other() {
         (Table::Keys, keys(tenant.bytes(), 1, 1), vec![]),
         (Table::Cvcs, cvcs(at, tenant, id), vec![]),
         (Table::Expiries, expiries(at, ExpiryKind::Token, tenant, id), vec![]),
-        (Table::Idempotency, idempotency(5, tenant, &[1; 16]), vec![]),
+        (Table::Idempotency, idempotency(tenant, &[1; 16]), vec![]),
         (Table::IdempotencyAnswers, idempotency_answers(at, tenant, &[1; 16]), vec![]),
         (Table::WebhookSchedule, delivery.schedule_key(at), vec![]),
         (Table::WebhookDeliveries, delivery.delivery_key(), vec![]),

@@ -111,3 +111,17 @@ fn a_file_that_failed_is_told_by_the_checks() {
     block_on(end_of(&store));
     assert!(!is_right(&store));
 }
+
+/// A request looks for a row, and decides that there is none, while the row is being written.
+#[test]
+fn a_row_that_came_after_the_look_is_found_in_memory_and_after_a_merge_on_the_disk() {
+    let store = open(&TestDisk::new());
+    let base = store.snapshot().unwrap().base();
+    let new = |key| put(key).expect_new(Table::Tokens, vec![key], base);
+    assert_eq!(block_on(store.commit(new(1))), Ok(Verdict::Applied));
+    assert_eq!(block_on(store.commit(new(1))), Ok(Verdict::Refused), "it is in memory");
+    store.merge_now(0).unwrap();
+    assert_ne!(store.snapshot().unwrap().base(), base);
+    assert_eq!(block_on(store.commit(new(1))), Ok(Verdict::Refused), "it is on the disk");
+    assert_eq!(block_on(store.commit(new(2))), Ok(Verdict::Applied));
+}

@@ -20,7 +20,7 @@ use crate::app::error::{Error, Fault};
 use crate::crypto::TenantKeys;
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
-use crate::idempotency::{Decision, decide, half_day, live_half_days};
+use crate::idempotency::{Decision, decide};
 use crate::lock::Lock;
 use crate::store::record::{AnswerRecord, decode_answer};
 use crate::store::{Change, Newest, Snapshot, Table, tables};
@@ -31,10 +31,8 @@ pub struct Guard {
     caller: Arc<Caller>,
     blinded: [u8; 16],
     in_flight: Arc<InFlight>,
-    /// The expectations and the half-day of the look-up before the body was read. The first
-    /// decision reuses them.
+    /// The expectations of the look-up before the body was read. The first decision reuses them.
     expected: Lock<Option<Change>>,
-    looked_up_in: u64,
 }
 
 #[derive(Debug, Default)]
@@ -70,9 +68,8 @@ impl Idempotency<'_> {
             blinded,
             in_flight: Arc::clone(&self.vault.in_flight),
             expected: Lock::default(),
-            looked_up_in: half_day(now),
         };
-        let expected = match self.look_up_new(&guard, now).await? {
+        let expected = match self.look_up_new(&guard).await? {
             Some(expected) => expected,
             None => self.look_up(&self.vault.snapshot()?, &guard, now)?,
         };
@@ -82,14 +79,11 @@ impl Idempotency<'_> {
 
     /// As [`Idempotency::look_up`], for a key without an answer; `None` if it has one. Reads once,
     /// so it needs no snapshot.
-    async fn look_up_new(self, guard: &Guard, now: Timestamp) -> Result<Option<Change>, Error> {
-        let places = guard.places(now);
-        let times = Newest::of(&self.vault.store)?.values(places.clone()).await?;
-        if times.iter().any(Option::is_some) {
-            return Ok(None);
-        }
-        let absent = |change: Change, (table, place)| change.expect_absent(table, place);
-        Ok(Some(places.into_iter().fold(Change::new(), absent)))
+    async fn look_up_new(self, guard: &Guard) -> Result<Option<Change>, Error> {
+        let newest = Newest::of(&self.vault.store)?;
+        let (table, place) = (Table::Idempotency, guard.place());
+        let time = newest.value(table, place.clone()).await?;
+        Ok(time.is_none().then(|| Change::new().expect_new(table, place, newest.base())))
     }
 
     /// The expectations under which this request is the first of its key, and the removal of an
@@ -101,32 +95,23 @@ impl Idempotency<'_> {
         guard: &Guard,
         now: Timestamp,
     ) -> Result<Change, Error> {
-        let keys = &guard.caller.keys;
-        let mut expected = Change::new();
-        let places = guard.places(now);
-        let times = snapshot.values_at(&places)?;
-        for ((_, place), time) in places.into_iter().zip(times) {
-            let Some(time) = time else {
-                expected = expected.expect_absent(Table::Idempotency, place);
-                continue;
-            };
-            let key = tables::answer_of_finder(&place, &time);
-            let key = key.ok_or(Error::Internal(Fault::BadRecord))?;
-            let sealed = snapshot.value(Table::IdempotencyAnswers, &key)?;
-            let sealed = sealed.ok_or(Error::Internal(Fault::Dangling))?;
-            let record = open_answer(keys, &key, &sealed)?;
-            if decide(Some(record.answered_at), now) == Decision::Replay {
-                let replay = self.restore(snapshot, &guard.caller, &place, record, now)?;
-                return Err(Error::Replayed(Box::new(replay)));
-            }
-            // The answer is too old to be replayed, but not swept yet. Delete it with this change,
-            // since without its finder no look-up would reach it.
-            expected = expected
-                .expect_value(Table::Idempotency, place.clone(), time)
-                .delete(Table::Idempotency, place)
-                .delete(Table::IdempotencyAnswers, key);
+        let place = guard.place();
+        let Some(time) = snapshot.value(Table::Idempotency, &place)? else {
+            return Ok(Change::new().expect_new(Table::Idempotency, place, snapshot.base()));
+        };
+        let key = tables::answer_of_finder(&place, &time);
+        let key = key.ok_or(Error::Internal(Fault::BadRecord))?;
+        let sealed = snapshot.value(Table::IdempotencyAnswers, &key)?;
+        let sealed = sealed.ok_or(Error::Internal(Fault::Dangling))?;
+        let record = open_answer(&guard.caller.keys, &key, &sealed)?;
+        if decide(Some(record.answered_at), now) == Decision::Replay {
+            let replay = self.restore(snapshot, &guard.caller, &key, record, now)?;
+            return Err(Error::Replayed(Box::new(replay)));
         }
-        Ok(expected)
+        // The answer is too old to be replayed, but not swept yet. This change replaces the row that
+        // finds it, and without that row nothing would reach it.
+        let replaced = Change::new().expect_value(Table::Idempotency, place, time);
+        Ok(replaced.delete(Table::IdempotencyAnswers, key))
     }
 }
 
@@ -136,17 +121,13 @@ pub(in crate::app) fn open_answer(
     key: &[u8],
     sealed: &[u8],
 ) -> Result<AnswerRecord, Error> {
-    let identity = Table::IdempotencyAnswers.identity_of_key(key);
-    let (table, place) = identity.ok_or(Error::Internal(Fault::BadRecord))?;
-    Ok(decode_answer(keys.open(table.number(), &place, sealed)?.expose())?)
+    Ok(decode_answer(keys.open(Table::IdempotencyAnswers.number(), key, sealed)?.expose())?)
 }
 
 /// True if the row under the idempotency key leads to this answer.
 pub(in crate::app) fn is_found(snapshot: &Snapshot, answer: &[u8]) -> Result<bool, Error> {
-    let Some(finder) = tables::finder_of_answer(answer) else { return Ok(false) };
-    let time = snapshot.value(Table::Idempotency, &finder)?;
-    let found = time.and_then(|time| tables::answer_of_finder(&finder, &time));
-    Ok(found.as_deref() == Some(answer))
+    let Some((finder, time)) = tables::finder_of_answer(answer) else { return Ok(false) };
+    Ok(snapshot.value(Table::Idempotency, finder)?.as_deref() == Some(time))
 }
 
 /// The data file and the set of keys in flight hold only the blinded form of a key.
@@ -168,17 +149,14 @@ fn blind(caller: &Caller, method: &str, path: &str, key: &str) -> [u8; 16] {
 }
 
 impl Guard {
-    /// The expectations of the look-up of [`Idempotency::begin`], once, and only while it covers
-    /// every relevant half-day.
-    pub(in crate::app) fn take_expected(&self, now: Timestamp) -> Option<Change> {
-        self.expected.lock().take().filter(|_| self.looked_up_in == half_day(now))
+    /// The expectations of the look-up of [`Idempotency::begin`], once.
+    pub(in crate::app) fn take_expected(&self) -> Option<Change> {
+        self.expected.lock().take()
     }
 
-    /// The rows that may find an answer of this key at this time.
-    fn places(&self, now: Timestamp) -> Vec<(Table, Vec<u8>)> {
-        let tenant = self.caller.tenant.id;
-        let key = |half_day| tables::idempotency(half_day, tenant, &self.blinded);
-        live_half_days(now).into_iter().map(|it| (Table::Idempotency, key(it))).collect()
+    /// The key of the row that finds an answer to this request.
+    fn place(&self) -> Vec<u8> {
+        tables::idempotency(self.caller.tenant.id, &self.blinded)
     }
 }
 

@@ -11,6 +11,8 @@
 //! row for each answer and token. Storing only the version of the token that was shown cannot
 //! repeat the first answer after a patch.
 
+use smallvec::SmallVec;
+
 use crate::app::Idempotency;
 use crate::app::caller::Caller;
 use crate::app::commit::idempotency::Guard;
@@ -22,21 +24,13 @@ use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::Container;
 use crate::domain::id::TokenId;
 use crate::domain::time::Timestamp;
-use crate::idempotency::{
-    Disclosure, OwnHead, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId, half_day,
-};
+use crate::idempotency::{Disclosure, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::{
-    AnswerRecord, HiddenPart, StoredPart, decode_api_key, decode_hidden, decode_proxy,
-    decode_reactor, decode_token, decode_token_intent, encode_answer, encode_hidden,
+    AnswerHead, AnswerRecord, BodyPart, HiddenPart, HiddenParts, StoredPart, decode_api_key,
+    decode_hidden, decode_proxy, decode_reactor, decode_token, decode_token_intent, encode_answer,
 };
 use crate::store::{Change, Snapshot, Table, tables};
-
-/// Collected while an answer is split.
-struct SubjectParts<'a> {
-    subject: &'a Subject,
-    parts: Vec<HiddenPart>,
-}
 
 struct StoredBody<'a> {
     subjects: Vec<(SubjectId, Vec<u8>)>,
@@ -55,59 +49,59 @@ struct LiveSubject {
 impl Idempotency<'_> {
     pub(in crate::app) fn remember(
         self,
+        snapshot: &Snapshot,
         guard: &Guard,
         answer: &RememberedAnswer,
         now: Timestamp,
     ) -> Result<Change, Error> {
         let (tenant, keys) = (guard.caller.tenant.id, &guard.caller.keys);
-        let place = tables::idempotency(half_day(now), tenant, &guard.blinded);
-        let hiding = |subject| SubjectParts { subject, parts: Vec::new() };
-        let mut hidden: Vec<_> = answer.subjects.iter().map(hiding).collect();
-        let mut body = Vec::new();
+        let (table, place) =
+            (Table::IdempotencyAnswers, tables::idempotency_answers(now, tenant, &guard.blinded));
+        let mut hidden: SmallVec<[Option<HiddenParts>; 1]> =
+            answer.subjects.iter().map(|_| None).collect();
+        let mut body: SmallVec<[BodyPart<'_>; 16]> = SmallVec::new();
         for (text, kept) in answer.parts() {
-            let copy = || Secret::new(text.to_vec());
-            let (at, part) = match kept {
+            let (at, until) = match kept {
                 PartLifetime::Always => {
-                    body.push(StoredPart::Text(copy()));
+                    body.push(BodyPart::Text(text));
                     continue;
                 }
                 PartLifetime::Once => continue,
-                PartLifetime::With(at) => (at, HiddenPart::Text(copy())),
-                PartLifetime::WithCvc(at, until) => {
-                    let text = str::from_utf8(text).ok().ok_or_else(impossible)?;
-                    (at, HiddenPart::Cvc(self.vault.cvcs().seal(tenant, &place, text, until)?))
-                }
+                PartLifetime::With(at) => (at, None),
+                PartLifetime::WithCvc(at, until) => (at, Some(until)),
             };
-            hidden.get_mut(at).ok_or_else(impossible)?.parts.push(part);
-            body.push(StoredPart::Hidden(at));
-        }
-        let mut subjects = Vec::with_capacity(hidden.len());
-        for SubjectParts { subject: Subject { id, seed, containers }, parts } in hidden {
-            let mut sealed = Vec::new();
-            if !parts.is_empty() {
-                let plain = encode_hidden(&parts)?;
-                let identity = identity(&guard.caller, &place);
-                let key = part_key(&guard.caller, seed, containers);
-                sealed = key.seal(&identity, plain.expose(), self.vault.random());
+            let hidden = hidden.get_mut(at).ok_or_else(impossible)?;
+            let hidden = hidden.get_or_insert_with(|| HiddenParts::with_capacity(HIDDEN_BYTES));
+            if let Some(until) = until {
+                let text = str::from_utf8(text).ok().ok_or_else(impossible)?;
+                hidden.cvc(&self.vault.cvcs().seal(tenant, &place, text, until)?)?;
+            } else {
+                hidden.text(text)?;
             }
-            subjects.push((id.clone(), sealed));
+            body.push(BodyPart::Hidden(at));
         }
-        let plain = encode_answer(&AnswerRecord {
+        let identity = identity(&guard.caller, &place);
+        let seal = |(subject, hidden): (&Subject, Option<HiddenParts>)| {
+            let Some(hidden) = hidden else { return Vec::new() };
+            let key = part_key(&guard.caller, &subject.seed, &subject.containers);
+            key.seal(&identity, hidden.finish().expose(), self.vault.random())
+        };
+        let sealed: SmallVec<[Vec<u8>; 1]> = answer.subjects.iter().zip(hidden).map(seal).collect();
+        let head = AnswerHead {
             answered_at: now,
             status: answer.status,
-            location: answer.location.clone(),
-            head: answer.head.as_ref().map(OwnHead::duplicate),
-            disclosures: answer.disclosures.clone(),
-            subjects,
-            body,
-        })?;
-        let sealed =
-            keys.seal(Table::Idempotency.number(), &place, plain.expose(), self.vault.random());
-        Ok(Change::new().put(Table::Idempotency, place, tables::idempotency_time(now)).put(
-            Table::IdempotencyAnswers,
-            tables::idempotency_answers(now, tenant, &guard.blinded),
-            sealed,
-        ))
+            location: answer.location.as_deref(),
+            head: answer.head.as_ref(),
+            disclosures: &answer.disclosures,
+        };
+        let ids = answer.subjects.iter().map(|subject| &subject.id);
+        let plain = encode_answer(&head, ids.zip(sealed.iter().map(Vec::as_slice)), &body)?;
+        let sealed = keys.seal(table.number(), &place, plain.expose(), self.vault.random());
+        // Its finder would lead to it if it were there.
+        Ok(Change::new()
+            .expect_new(table, place.clone(), snapshot.base())
+            .put(Table::Idempotency, guard.place(), tables::idempotency_time(now))
+            .put(table, place, sealed))
     }
 
     /// Leaves out deleted and expired subjects. Fails if the caller lacks a right today that the
@@ -329,12 +323,15 @@ pub(super) fn part_key(caller: &Caller, seed: &AnswerSeed, containers: &[Contain
 
 pub(super) fn identity<'a>(caller: &'a Caller, place: &'a [u8]) -> Identity<'a> {
     let tenant = caller.tenant.id.bytes();
-    Identity { tenant, table: Table::Idempotency.number(), key: place }
+    Identity { tenant, table: Table::IdempotencyAnswers.number(), key: place }
 }
 
 fn token_entity(id: TokenId, name: Option<&str>) -> Entity {
     Entity { kind: EntityKind::Token, id: id.uuid(), name: name.map(Box::from) }
 }
+
+/// Room for the hidden parts of a card.
+const HIDDEN_BYTES: usize = 1_536;
 
 /// The wire layer made an answer whose parts contradict each other. Nothing is written.
 const fn impossible() -> Error {

@@ -4,17 +4,19 @@ use std::ops::{Bound, RangeBounds as _};
 
 use redb::{ReadOnlyTable, ReadableTableMetadata as _, TableDefinition, TableError};
 
-use crate::store::engine::Order;
-use crate::store::engine::Row;
 use crate::store::engine::local::database::{GuardedDatabase, guard, invalid_page};
+use crate::store::engine::{BaseNumber, Order, Row};
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{KeyRange, Table};
 
 type OpenTable = ReadOnlyTable<&'static [u8], &'static [u8]>;
 type Definition = TableDefinition<'static, &'static [u8], &'static [u8]>;
 
-/// In the order of [`Table::ALL`]. `None` for a table that the file lacks, which counts as empty.
-pub(super) struct Base(Vec<Option<OpenTable>>);
+pub(super) struct Base {
+    /// In the order of [`Table::ALL`]. `None` for a table that the file lacks, which counts as empty.
+    tables: Vec<Option<OpenTable>>,
+    pub(super) number: BaseNumber,
+}
 
 /// Rows of a range, in the requested order.
 pub(super) type BaseRows = Box<dyn Iterator<Item = Result<Row, StorageFailure>>>;
@@ -31,12 +33,13 @@ impl Base {
             Err(TableError::TableDoesNotExist(_)) => Ok(None),
             Err(other) => Err(StorageFailure::from(other)),
         };
-        guard(|| Ok(Self(Table::ALL.iter().map(open).collect::<Result<_, _>>()?)))
+        let tables = guard(|| Table::ALL.iter().map(open).collect::<Result<_, _>>())?;
+        Ok(Self { tables, number: BaseNumber::next() })
     }
 
     /// Returns true if the file has all tables. A new vault's file has none.
     pub(super) fn is_complete(&self) -> bool {
-        self.0.iter().all(Option::is_some)
+        self.tables.iter().all(Option::is_some)
     }
 
     pub(super) fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
@@ -77,11 +80,11 @@ impl Base {
     /// The number of all rows, from redb's own counters; 0 if they cannot be read.
     pub(super) fn len(&self) -> u64 {
         let len = |table: &OpenTable| guard(|| Ok::<_, StorageFailure>(table.len()?)).unwrap_or(0);
-        let lengths = self.0.iter().flatten().map(len);
+        let lengths = self.tables.iter().flatten().map(len);
         lengths.fold(0, u64::saturating_add)
     }
 
     fn table(&self, table: Table) -> Option<&OpenTable> {
-        self.0.get(table.index())?.as_ref()
+        self.tables.get(table.index())?.as_ref()
     }
 }

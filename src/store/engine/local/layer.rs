@@ -74,26 +74,20 @@ impl Layer {
     /// snapshot from `oldest_live` on can read.
     pub(super) fn insert(
         &self,
-        table: Table,
-        rows: impl Iterator<Item = RowChange>,
+        row: RowChange,
         sequence: u64,
         oldest_live: u64,
     ) -> Result<(), StorageFailure> {
-        let mut map = self.table(table)?.write();
-        let mut added: usize = 0;
-        let mut removed: usize = 0;
-        for RowChange { key, value, .. } in rows {
-            let value = value.map(Vec::into_boxed_slice);
-            let version = Version { sequence, value };
-            added = added.saturating_add(version.bytes());
-            match map.entry(key.into_boxed_slice()) {
-                std::collections::btree_map::Entry::Occupied(mut known) => {
-                    removed = removed.saturating_add(known.get_mut().push(version, oldest_live));
-                }
-                std::collections::btree_map::Entry::Vacant(place) => {
-                    added = added.saturating_add(place.key().len()).saturating_add(ROW_BYTES);
-                    place.insert(Versions { newest: version, older: Vec::new() });
-                }
+        let RowChange { table, key, value } = row;
+        let version = Version { sequence, value: value.map(Vec::into_boxed_slice) };
+        let (mut added, mut removed) = (version.bytes(), 0);
+        match self.table(table)?.write().entry(key.into_boxed_slice()) {
+            std::collections::btree_map::Entry::Occupied(mut known) => {
+                removed = known.get_mut().push(version, oldest_live);
+            }
+            std::collections::btree_map::Entry::Vacant(place) => {
+                added = added.saturating_add(place.key().len()).saturating_add(ROW_BYTES);
+                place.insert(Versions { newest: version, older: Vec::new() });
             }
         }
         // Only the writer changes the counter.

@@ -41,7 +41,7 @@ use crate::store::engine::local::log::end::{EndFile, NotedEnd};
 use crate::store::engine::local::log::segment::Lineage;
 use crate::store::engine::local::merge::Closing;
 use crate::store::engine::local::merger::Merger;
-use crate::store::engine::local::parts::{PARTS, part_of};
+use crate::store::engine::local::parts::part_of;
 use crate::store::engine::local::state::Origin;
 use crate::store::engine::local::view::View;
 use crate::store::engine::local::watched::WatchedFile;
@@ -161,19 +161,10 @@ impl Shared {
         sequence: u64,
     ) -> Result<(), StorageFailure> {
         let oldest_live = self.oldest_live(view.sequence);
-        let mut sorted: [Vec<RowChange>; PARTS] = std::array::from_fn(|_| Vec::new());
-        for row in rows {
-            let part = sorted.get_mut(part_of(row.table, &row.key));
-            part.ok_or(StorageFailure::Impossible("a row belongs to no part"))?.push(row);
-        }
-        for (part, rows) in view.parts.iter().zip(sorted) {
-            let mut rows = rows.into_iter().peekable();
-            while let Some(table) = rows.peek().map(|row| row.table) {
-                let of_table = std::iter::from_fn(|| rows.next_if(|row| row.table == table));
-                part.active.insert(table, of_table, sequence, oldest_live)?;
-            }
-        }
-        Ok(())
+        rows.into_iter().try_for_each(|row| {
+            let part = view.part(part_of(row.table, &row.key))?;
+            part.active.insert(row, sequence, oldest_live)
+        })
     }
 
     /// Updates the counters that metrics read without the log's lock.

@@ -18,7 +18,7 @@ use crate::store::engine::local::log::segment::Lineage;
 use crate::store::engine::local::log::{Log, Position, reader};
 use crate::store::engine::local::merge;
 use crate::store::engine::local::merger::Merger;
-use crate::store::engine::local::parts::part_of;
+use crate::store::engine::local::parts::{PARTS, part_of};
 use crate::store::engine::local::state::{LogState, NOT_HELD, Origin};
 use crate::store::engine::local::view::{Part, View};
 use crate::store::engine::local::{Counts, LocalEngine, Shared, Sizes};
@@ -195,7 +195,7 @@ pub(in crate::store) fn fresh(timeline: [u8; 16], origin: Origin, after: Moment)
         position: Position::first(0, next, digest),
         departed: None,
         held_segment: NOT_HELD,
-        merged: Some([sequence; super::PARTS]),
+        merged: Some([sequence; PARTS]),
     }
 }
 
@@ -288,7 +288,7 @@ fn replay(view: &mut View, frame: Frame, state: &LogState) -> Result<(), Storage
             continue;
         }
         let active = &view.part(part)?.active;
-        active.insert(row.table, std::iter::once(row), sequence, sequence)?;
+        active.insert(row, sequence, sequence)?;
     }
     view.sequence = sequence;
     Ok(())

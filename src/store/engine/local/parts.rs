@@ -16,11 +16,8 @@ pub(super) const PARTS: usize = SLICES + 1;
 /// The offset of the key's evenly distributed byte that selects the slice; `None` for tables of
 /// part 0.
 const fn slice_byte(table: Table) -> Option<usize> {
-    if matches!(table, Table::Idempotency) {
-        // half-day (8), tenant (16), blinded key.
-        Some(24)
-    } else if matches!(table, Table::TokenLists | Table::TokenNames) {
-        // tenant (16), blinded filter or name.
+    if matches!(table, Table::Idempotency | Table::TokenLists | Table::TokenNames) {
+        // tenant (16), blinded key, filter or name.
         Some(16)
     } else {
         None

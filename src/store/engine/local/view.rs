@@ -11,7 +11,7 @@ use crate::store::engine::local::base::{Base, BaseRows};
 use crate::store::engine::local::layer::{Layer, LayerRow, LayerValue};
 use crate::store::engine::local::log::Position;
 use crate::store::engine::local::parts::{PARTS, part_of, parts_of};
-use crate::store::engine::{Moment, Order, Page, Read};
+use crate::store::engine::{BaseNumber, Moment, Order, Page, Read};
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{KeyRange, Table};
 
@@ -88,13 +88,26 @@ impl Read for View {
         self.base.len()
     }
 
+    fn base(&self) -> BaseNumber {
+        self.base.number
+    }
+
     fn get(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
+        self.get_new(table, key, BaseNumber::default())
+    }
+
+    fn get_new(
+        &self,
+        table: Table,
+        key: &[u8],
+        base: BaseNumber,
+    ) -> Result<Option<Vec<u8>>, StorageFailure> {
         for layer in self.part(part_of(table, key))?.layers() {
             if let Some(LayerValue(value)) = layer.get(table, key, self.sequence)? {
                 return Ok(value);
             }
         }
-        self.base.get(table, key)
+        if base == self.base.number { Ok(None) } else { self.base.get(table, key) }
     }
 
     fn page(

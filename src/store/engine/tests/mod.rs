@@ -139,7 +139,7 @@ fn count(model: &Model, key: &[u8]) -> i64 {
 
 fn apply(model: &mut Model, change: &Change) -> Verdict {
     let holds = change.expects.iter().all(|expect| match expect {
-        Expect::Absent(table, key) => !model.contains_key(&(*table, key.clone())),
+        Expect::Absent(table, key, _) => !model.contains_key(&(*table, key.clone())),
         Expect::CountsAtMost(keys, most) => {
             let counts = keys.iter().map(|key| count(model, key));
             counts.sum::<i64>() <= *most

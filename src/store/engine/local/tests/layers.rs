@@ -71,9 +71,10 @@ proptest! {
                     let oldest = held.iter().copied().min().unwrap_or(newest);
                     let value = |len: Option<usize>| len.map(|len| vec![7; len]);
                     next.extend(rows.iter().map(|(key, len)| (vec![*key], value(*len))));
-                    let rows = rows.iter().map(|(key, len)| row(*key, value(*len)));
                     let oldest = u64::try_from(oldest).unwrap();
-                    layer.insert(Table::Tokens, rows, sequence, oldest).unwrap();
+                    for (key, len) in rows {
+                        layer.insert(row(key, value(len)), sequence, oldest).unwrap();
+                    }
                     history.push(next);
                 }
                 Step::Hold => held.push(history.len() - 1),
@@ -99,20 +100,19 @@ proptest! {
 #[test]
 fn versions_that_no_snapshot_can_see_take_no_memory() {
     let layer = Layer::new(Position::default());
-    layer.insert(Table::Tokens, std::iter::once(row(1, Some(vec![1; 100]))), 1, 0).unwrap();
+    layer.insert(row(1, Some(vec![1; 100])), 1, 0).unwrap();
     let one = layer.bytes();
     for sequence in 2..50 {
-        let put = std::iter::once(row(1, Some(vec![1; 100])));
-        layer.insert(Table::Tokens, put, sequence, sequence - 1).unwrap();
+        layer.insert(row(1, Some(vec![1; 100])), sequence, sequence - 1).unwrap();
     }
     // The previous batch's version is kept, because a snapshot may use it.
     let version = 100 + 40;
     assert!(layer.bytes() <= one + version, "{} bytes, {one} for one version", layer.bytes());
     for sequence in 50..60 {
-        layer.insert(Table::Tokens, std::iter::once(row(1, None)), sequence, 49).unwrap();
+        layer.insert(row(1, None), sequence, 49).unwrap();
     }
     let held = layer.get(Table::Tokens, &[1], 49).unwrap();
     assert_eq!(held, Some(LayerValue(Some(vec![1; 100]))), "it is held");
-    layer.insert(Table::Tokens, std::iter::once(row(1, None)), 60, 60).unwrap();
+    layer.insert(row(1, None), 60, 60).unwrap();
     assert!(layer.bytes() < one, "a deletion alone is left");
 }
