@@ -101,6 +101,10 @@ impl CvcKeys {
         self.slots.lock().used.iter().map(|(name, (_, sealed))| (*name, sealed.clone())).collect()
     }
 
+    pub fn has(&self, name: &CvcKeyName) -> bool {
+        self.slots.lock().used.contains_key(name)
+    }
+
     pub fn sealed(&self, name: &CvcKeyName) -> Option<Vec<u8>> {
         self.slots.lock().used.get(name).map(|(_, sealed)| sealed.clone())
     }

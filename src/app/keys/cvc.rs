@@ -120,10 +120,7 @@ impl Cvcs<'_> {
         let Some((minute, sealed)) = value.split_at_checked(MINUTE_BYTES) else { return Err(bad) };
         let Ok(minute) = minute.try_into().map(u64::from_be_bytes) else { return Err(bad) };
         let name = (*tenant.bytes(), minute);
-        let own = match self.vault.cvc_keys.sealed(&name) {
-            Some(wrapped) => Some(self.open_key(tenant, minute, &wrapped)?),
-            None => None,
-        };
+        let own = self.key_of_file(tenant, minute)?;
         let opened = own.map(|key| key.open(&identity(&tenant, place), sealed));
         let plain = match opened {
             Some(Ok(plain)) => plain,
@@ -136,10 +133,12 @@ impl Cvcs<'_> {
             Some(Err(failed)) => return Err(failed.into()),
             None => return Ok(None),
         };
-        let Some((until, code)) = plain.expose().split_first_chunk::<8>() else { return Err(bad) };
+        let mut plain = plain;
+        let Some(until) = plain.expose().first_chunk::<8>() else { return Err(bad) };
         let until = Timestamp::from_micros(i64::from_be_bytes(*until));
-        let code = str::from_utf8(code).ok().filter(|_| now < until);
-        Ok(code.map(|code| (Secret::new(String::from(code)), until)))
+        plain.expose_mut().drain(..8);
+        let code = String::from_utf8(std::mem::take(plain.expose_mut())).ok().map(Secret::new);
+        Ok(code.filter(|_| now < until).map(|code| (code, until)))
     }
 
     /// Opens a value that another process sealed, if that process has sent its key.
@@ -176,9 +175,8 @@ impl Cvcs<'_> {
     /// A decision must not wait for the disk, so a missing key is reported as
     /// [`Error::NeedsCvcKey`]. The commit loop then makes the key and decides again.
     fn key(self, tenant: TenantId, minute: u64) -> Result<Arc<SealingKey>, Error> {
-        let name = (*tenant.bytes(), minute);
-        let wrapped = self.vault.cvc_keys.sealed(&name).ok_or(Error::NeedsCvcKey(name))?;
-        self.open_key(tenant, minute, &wrapped)
+        let key = self.key_of_file(tenant, minute)?;
+        key.ok_or(Error::NeedsCvcKey((*tenant.bytes(), minute)))
     }
 
     /// Returns when the key is durable and the other processes can read it. This takes one sync for
@@ -200,24 +198,23 @@ impl Cvcs<'_> {
         Ok(())
     }
 
-    /// `wrapped` comes from the file, so the key is not destroyed yet.
-    fn open_key(
-        self,
-        tenant: TenantId,
-        minute: u64,
-        wrapped: &[u8],
-    ) -> Result<Arc<SealingKey>, Error> {
+    /// The key that this process made for the minute. `None` if there is none, or it is destroyed.
+    fn key_of_file(self, tenant: TenantId, minute: u64) -> Result<Option<Arc<SealingKey>>, Error> {
         let name = (*tenant.bytes(), minute);
-        if let Some(open) = self.vault.open_cvc_keys.get(&name) {
-            return Ok(open);
+        if !self.vault.cvc_keys.has(&name) {
+            return Ok(None);
         }
+        if let Some(open) = self.vault.open_cvc_keys.get(&name) {
+            return Ok(Some(open));
+        }
+        let Some(wrapped) = self.vault.cvc_keys.sealed(&name) else { return Ok(None) };
         let place = minute.to_be_bytes();
-        let bytes = self.vault.keys().system().cvcs().open(&identity(&tenant, &place), wrapped)?;
+        let bytes = self.vault.keys().system().cvcs().open(&identity(&tenant, &place), &wrapped)?;
         let bytes = bytes.expose().as_slice().try_into().ok();
         let bytes = Secret::new(bytes.ok_or(Error::Internal(Fault::BadRecord))?);
         let key = Arc::new(SealingKey::new(0, &bytes));
         self.vault.open_cvc_keys.keep(name, &key);
-        Ok(key)
+        Ok(Some(key))
     }
 }
 
