@@ -22,7 +22,7 @@ use crate::domain::time::Timestamp;
 use crate::http::body::{self, RequestBody};
 use crate::http::exchange::{Exchange, OperationCall, OperationFailure, counted};
 use crate::http::operator_listener;
-use crate::http::origin::{API_KEY, claimant, key_of};
+use crate::http::origin::{API_KEY, claimant};
 use crate::http::probes::ProbeRequest;
 use crate::http::problem::Problem;
 use crate::http::programs::ProgramMark;
@@ -475,8 +475,7 @@ impl Http {
         {
             return self.app.access().program(identity);
         }
-        let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
-        self.app.access().authenticate(&key)
+        self.caller_of(&parts.headers)
     }
 
     fn admit_known<E: From<Error> + From<Problem>>(
