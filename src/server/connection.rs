@@ -31,7 +31,7 @@ use crate::server::clients::{ClientAuthorities, ClientSubject, ClientVerifiers};
 use crate::server::first_request_grace::FirstRequestGrace;
 use crate::server::frame_budget::FrameBudget;
 use crate::server::framing::Framing;
-use crate::server::header_limits::HeaderLimits;
+use crate::server::header_limits::{HeaderLimits, KnownHost};
 use crate::server::http2::{self, Http2State, IdleMonitor, MonitorDecision, Runner};
 use crate::server::panics;
 use crate::server::permits::{Permit, RequestInFlight};
@@ -89,7 +89,7 @@ impl Connections {
         let subject = self.clients.as_ref().map(|_| ClientSubject::read(tls.peer_certificates()));
         // A client certificate counts as a known key.
         permit.show(|| authorities.as_ref().map(|_| Claimant::Certified(peer.ip())));
-        let from = Peer { address: peer, authorities, subject, permit: Arc::clone(permit) };
+        let from = Peer { authorities, subject, ..Peer::of(peer, permit) };
         if tls.alpn_protocol() == Some(b"h2") {
             Box::pin(self.serve_http2(stream, from, answer, stop)).await;
         } else {
@@ -245,9 +245,16 @@ pub(super) struct Peer {
     pub(super) permit: Arc<Permit>,
 }
 
+    pub(super) host: KnownHost,
 impl Peer {
     fn claimant(&self, answer: &impl Responder, request: &Request<Incoming>) -> Claimant {
         match self.authorities {
+    /// Without a certificate.
+    pub(super) fn of(address: SocketAddr, permit: &Arc<Permit>) -> Self {
+        let (permit, host) = (Arc::clone(permit), KnownHost::default());
+        Self { address, authorities: None, subject: None, permit, host }
+    }
+
             Some(_) => Claimant::Certified(self.address.ip()),
             None => answer.claimant(request, self.address),
         }
@@ -286,7 +293,7 @@ fn begin(
     mut request: Request<Incoming>,
     peer: &Peer,
 ) -> Result<ResponseFuture, ServerProblem> {
-    limits.admit(&request)?;
+    limits.admit(&request, &peer.host)?;
     if let Some(authorities) = &peer.authorities {
         request.extensions_mut().insert(authorities.clone());
     }
