@@ -269,7 +269,7 @@ record! {
             id: TokenId,
             sealed: &[u8],
         ) -> Result<(Self, Version), Error> {
-            let found = rows::open(keys, tenant, id, sealed)?;
+            let found = rows::open(keys, tenant, id, sealed.to_vec())?;
             Ok((found.token, found.version))
         }
     }

@@ -130,7 +130,7 @@ pub const REQUEST_BYTES: usize = 2 * HEADER_BYTES_MAX + BODY_BYTES_FREE + OPERAT
 /// Memory of the future that answers a request: with its operation, and without it for a refused
 /// request.
 pub const OPERATION_BYTES_MAX: usize = 16 * 1024;
-pub const ANSWER_BYTES_MAX: usize = 8 * 1024;
+pub const ANSWER_BYTES_MAX: usize = 4 * 1024;
 /// Memory of a connection beside its requests, at most: the buffers of TLS and HTTP.
 pub const CONNECTION_BYTES: usize = H1_BUFFER_BYTES_MAX + 32 * 1024;
 /// Memory for the answer to a read that every request has outside of the budget.

@@ -111,17 +111,26 @@ impl SealingKey {
         identity: &Identity<'_>,
         sealed: &[u8],
     ) -> Result<Secret<Vec<u8>>, OpenFailed> {
-        let (Some(FORMAT), Some(salt)) = (sealed.first().copied(), version(sealed)) else {
+        self.open_owned(identity, sealed.to_vec())
+    }
+
+    /// As [`SealingKey::open`]; the value takes the place of the sealed one.
+    pub fn open_owned(
+        &self,
+        identity: &Identity<'_>,
+        sealed: Vec<u8>,
+    ) -> Result<Secret<Vec<u8>>, OpenFailed> {
+        let (Some(FORMAT), Some(salt)) = (sealed.first().copied(), version(&sealed)) else {
             return Err(OpenFailed);
         };
-        if Self::number_of(sealed) != Some(self.number) {
+        if Self::number_of(&sealed) != Some(self.number) {
             return Err(OpenFailed);
         }
-        let text = sealed.get(HEADER_BYTES..).ok_or(OpenFailed)?;
-        let mut plain = Secret::new(text.to_vec());
+        let mut plain = Secret::new(sealed);
+        let (nonce, aad) = (text_nonce(&salt), Aad::from(self.aad(identity)));
         let length = self
             .record_key(&salt)
-            .open_in_place(text_nonce(&salt), Aad::from(self.aad(identity)), plain.expose_mut())
+            .open_within(nonce, aad, plain.expose_mut(), HEADER_BYTES..)
             .map_err(|ring::error::Unspecified| OpenFailed)?
             .len();
         plain.expose_mut().truncate(length);

@@ -7,13 +7,12 @@ use serde_json::Value;
 use crate::secret::{Secret, SecretBuffer};
 
 /// Adds `"cvc":"..."` as the last member of a JSON object, where programs usually send it. Returns
-/// three pieces: the other members, the new member, the closing brace. The text without the new
+/// the other members, the new member in pieces, and the closing brace. The text without the new
 /// member is the original text.
-pub fn with_cvc<'a>(json: &'a str, cvc: &str) -> (&'a str, Secret<String>, &'static str) {
+pub fn with_cvc<'a>(json: &'a str, cvc: &'a str) -> (&'a str, [&'a str; 3], &'static str) {
     let rest = json.strip_suffix('}').unwrap_or(json);
-    let comma = if rest == "{" { "" } else { "," };
-    // `concat` allocates once, so no unwiped copy of the code stays in memory.
-    (rest, Secret::new([comma, "\"cvc\":\"", cvc, "\""].concat()), "}")
+    let name = if rest == "{" { "\"cvc\":\"" } else { ",\"cvc\":\"" };
+    (rest, [name, cvc, "\""], "}")
 }
 
 #[derive(Debug)]
@@ -58,7 +57,7 @@ mod tests {
     #[track_caller]
     fn check(json: &str, expected: &str) {
         let (before, member, after) = with_cvc(json, "123");
-        assert_eq!(format!("{before}{}{after}", member.expose()), expected);
+        assert_eq!(format!("{before}{}{after}", member.concat()), expected);
         assert_eq!(format!("{before}{after}"), json);
     }
 

@@ -2,16 +2,16 @@
 //! client used.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use hyper::body::Incoming;
 use hyper::header::{ACCEPT, HOST, HeaderMap, HeaderName, ORIGIN, USER_AGENT};
 use hyper::http::request::Parts;
 use hyper::{Method, Request};
 
-use crate::app::{Caller, Client};
+use crate::app::{Caller, Client, Error};
 use crate::bounds::THREEDS_TEXT_CHARS_MAX;
 use crate::domain::application::ApplicationKind;
-use crate::domain::key_text::KeyText;
 use crate::domain::problem_type;
 use crate::domain::shares::Claimant;
 use crate::http::reply::{self};
@@ -66,8 +66,14 @@ impl Http {
         {
             return Claimant::Certified(address);
         }
-        let caller = key_of(headers).and_then(|key| self.app.access().authenticate(&key).ok());
+        let caller = self.caller_of(headers).ok();
         claimant(caller.as_deref(), address)
+    }
+
+    /// The caller whose API key the request has.
+    pub(super) fn caller_of(&self, headers: &HeaderMap) -> Result<Arc<Caller>, Error> {
+        let key = headers.get(API_KEY).ok_or(Error::Unauthenticated)?;
+        self.app.access().authenticate_presented(key.as_bytes())
     }
 
     /// `https://host`, for URLs in answers. The operator's setting overrides the client's `Host`,
@@ -98,10 +104,6 @@ impl Http {
 fn host_of(parts: &Parts) -> Option<&str> {
     let authority = parts.uri.authority().map(hyper::http::uri::Authority::as_str);
     authority.or_else(|| parts.headers.get(HOST)?.to_str().ok())
-}
-
-pub(super) fn key_of(headers: &HeaderMap) -> Option<KeyText> {
-    headers.get(API_KEY).and_then(|value| value.to_str().ok()).and_then(KeyText::parse)
 }
 
 /// The claimant of a caller. Everybody can read the keys of a public application and of its

@@ -22,7 +22,7 @@ use crate::domain::time::Timestamp;
 use crate::http::body::{self, RequestBody};
 use crate::http::exchange::{Exchange, OperationCall, OperationFailure, counted};
 use crate::http::operator_listener;
-use crate::http::origin::{API_KEY, claimant, key_of};
+use crate::http::origin::{API_KEY, claimant};
 use crate::http::probes::ProbeRequest;
 use crate::http::problem::Problem;
 use crate::http::programs::ProgramMark;
@@ -63,16 +63,18 @@ pub(super) struct RequestSummary {
 impl Http {
     /// Answers a request to the API listener. `certified` is the person of a client certificate,
     /// on the listener that asks for one.
-    pub async fn answer(
-        &self,
+    ///
+    /// Not an `async fn`, whose future would hold the request twice.
+    pub fn answer(
+        self: Arc<Self>,
         request: Request<Incoming>,
         peer: SocketAddr,
         certified: Option<Certified>,
-    ) -> Response<SecretBody> {
+    ) -> impl Future<Output = Response<SecretBody>> + Send {
         let (parts, body) = request.into_parts();
         let sign_on = self.console.sign_on(&parts.headers, peer.ip(), certified);
         let address = self.address(&parts.headers, peer);
-        self.answer_as(&parts, body.into(), address, sign_on).await
+        async move { self.answer_as(&parts, body.into(), address, sign_on).await }
     }
 
     /// Answers a request that a program of a tenant sends to the vault. It never has a sign-on.
@@ -364,13 +366,16 @@ impl Http {
             }
         };
         let share = self.bodies.share(claimant(Some(&caller), address));
+        // Boxed, the reading of bodies does not enlarge the future of every read.
         let (body, _share) = match invocation.route.body {
-            BodyKind::Json => body::read_json(&parts.headers, body, share).await?,
+            BodyKind::Json => Box::pin(body::read_json(&parts.headers, body, share)).await?,
             BodyKind::Arguments => {
                 let (headers, most) = (&parts.headers, ARGUMENTS_BYTES_MAX);
-                body::read_json_up_to(most, headers, body, share).await?
+                Box::pin(body::read_json_up_to(most, headers, body, share)).await?
             }
-            BodyKind::MergePatch => body::read_merge_patch(&parts.headers, body, share).await?,
+            BodyKind::MergePatch => {
+                Box::pin(body::read_merge_patch(&parts.headers, body, share)).await?
+            }
             BodyKind::Form | BodyKind::Message | BodyKind::Nothing | BodyKind::Raw => {
                 body::drain(body).await;
                 (Secret::new(Value::Null), share)
@@ -475,8 +480,7 @@ impl Http {
         {
             return self.app.access().program(identity);
         }
-        let key = key_of(&parts.headers).ok_or(Error::Unauthenticated)?;
-        self.app.access().authenticate(&key)
+        self.caller_of(&parts.headers)
     }
 
     fn admit_known<E: From<Error> + From<Problem>>(

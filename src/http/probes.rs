@@ -8,7 +8,6 @@ use serde_json::json;
 
 use crate::app::Error;
 use crate::domain::application::ApplicationKind;
-use crate::domain::key_text::KeyText;
 use crate::http::origin::API_KEY;
 use crate::http::sign_on::SignOn;
 use crate::http::wire::Query;
@@ -47,10 +46,8 @@ impl<'a> ProbeRequest<'a> {
     /// A request to the API listener: only management keys get reasons. A missing or wrong key is
     /// no error, since load balancers have none.
     pub(in crate::http) fn of_client(http: &Http, parts: &'a Parts, sign_on: &'a SignOn) -> Self {
-        let caller = parts.headers.get(API_KEY).map(|value| {
-            let key = value.to_str().ok().and_then(KeyText::parse).ok_or(Error::Unauthenticated)?;
-            http.app.access().authenticate(&key)
-        });
+        let has_key = parts.headers.contains_key(API_KEY);
+        let caller = has_key.then(|| http.caller_of(&parts.headers));
         let has_wrong_key = matches!(caller, Some(Err(Error::Unauthenticated)));
         let kind = caller.and_then(Result::ok).map(|caller| caller.application.kind);
         let is_manager = kind == Some(ApplicationKind::Management);

@@ -169,8 +169,9 @@ impl OutboundClient {
                 Ok(answer) => return Ok(answer),
             }
         }
+        // Boxed, the handshakes do not enlarge the future of a request on a kept connection.
         let connected = self.connect(&place, admission, &url.host, url.port, name, deadline);
-        let channel = connected.await.map_err(OutboundFailure::Unreachable)?;
+        let channel = Box::pin(connected).await.map_err(OutboundFailure::Unreachable)?;
         place.share(&channel);
         exchange(&place, channel, &message, limits).await.map_err(|failed| match failed {
             ExchangeFailure::Unsent(why) => OutboundFailure::Unreachable(why),

@@ -31,7 +31,8 @@ use crate::server::clients::{ClientAuthorities, ClientSubject, ClientVerifiers};
 use crate::server::first_request_grace::FirstRequestGrace;
 use crate::server::frame_budget::FrameBudget;
 use crate::server::framing::Framing;
-use crate::server::header_limits::HeaderLimits;
+use crate::server::head_timer::HeadTimer;
+use crate::server::header_limits::{HeaderLimits, KnownHost};
 use crate::server::http2::{self, Http2State, IdleMonitor, MonitorDecision, Runner};
 use crate::server::panics;
 use crate::server::permits::{Permit, RequestInFlight};
@@ -89,7 +90,7 @@ impl Connections {
         let subject = self.clients.as_ref().map(|_| ClientSubject::read(tls.peer_certificates()));
         // A client certificate counts as a known key.
         permit.show(|| authorities.as_ref().map(|_| Claimant::Certified(peer.ip())));
-        let from = Peer { address: peer, authorities, subject, permit: Arc::clone(permit) };
+        let from = Peer { authorities, subject, ..Peer::of(peer, permit) };
         if tls.alpn_protocol() == Some(b"h2") {
             Box::pin(self.serve_http2(stream, from, answer, stop)).await;
         } else {
@@ -154,7 +155,9 @@ impl Connections {
         });
         let framing = Framing::new(&self.bounds);
         let mut stream = Stream::new(stream, Some(framing), self.bounds.write_max);
-        let connection = self.http1.serve_connection(TokioIo::new(&mut stream), service);
+        let mut http1 = self.http1.clone();
+        http1.timer(HeadTimer::default());
+        let connection = http1.serve_connection(TokioIo::new(&mut stream), service);
         drive(connection, http1::Connection::graceful_shutdown, stop, None, Some(grace)).await;
         self.count_spent(&after);
         if let Some(problem) = stream.take_refusal() {
@@ -243,9 +246,16 @@ pub(super) struct Peer {
     pub(super) authorities: Option<ClientAuthorities>,
     pub(super) subject: Option<Arc<ClientSubject>>,
     pub(super) permit: Arc<Permit>,
+    pub(super) host: KnownHost,
 }
 
 impl Peer {
+    /// Without a certificate.
+    pub(super) fn of(address: SocketAddr, permit: &Arc<Permit>) -> Self {
+        let (permit, host) = (Arc::clone(permit), KnownHost::default());
+        Self { address, authorities: None, subject: None, permit, host }
+    }
+
     fn claimant(&self, answer: &impl Responder, request: &Request<Incoming>) -> Claimant {
         match self.authorities {
             Some(_) => Claimant::Certified(self.address.ip()),
@@ -286,7 +296,7 @@ fn begin(
     mut request: Request<Incoming>,
     peer: &Peer,
 ) -> Result<ResponseFuture, ServerProblem> {
-    limits.admit(&request)?;
+    limits.admit(&request, &peer.host)?;
     if let Some(authorities) = &peer.authorities {
         request.extensions_mut().insert(authorities.clone());
     }

@@ -1,11 +1,37 @@
 //! Checks of a request's head that hyper's parser does not make.
 
+use std::sync::OnceLock;
+
 use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::Authority;
 use hyper::{Request, Uri, Version};
 
 use crate::server::problem::ServerProblem;
+
+/// The valid host of a connection's first request. Most requests have the same one, which need not be
+/// parsed again.
+#[derive(Debug, Default)]
+pub(super) struct KnownHost(OnceLock<Box<[u8]>>);
+
+impl KnownHost {
+    /// A name and a port.
+    const BYTES_MAX: usize = 260;
+
+    fn is_of(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let mut hosts = headers.get_all(HOST).iter();
+        let only = hosts.next().filter(|_| hosts.next().is_none() && uri.authority().is_none());
+        only.is_some_and(|host| self.0.get().is_some_and(|known| **known == *host.as_bytes()))
+    }
+
+    /// A copy: a header's value shares the memory of the whole head.
+    fn keep(&self, headers: &HeaderMap) {
+        let host = headers.get(HOST).map(HeaderValue::as_bytes);
+        if let Some(host) = host.filter(|host| host.len() <= Self::BYTES_MAX) {
+            self.0.get_or_init(|| Box::from(host));
+        }
+    }
+}
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeaderLimits {
@@ -15,11 +41,19 @@ pub(super) struct HeaderLimits {
 }
 
 impl HeaderLimits {
-    pub(super) fn admit(self, request: &Request<Incoming>) -> Result<(), ServerProblem> {
+    pub(super) fn admit(
+        self,
+        request: &Request<Incoming>,
+        known: &KnownHost,
+    ) -> Result<(), ServerProblem> {
         if request.headers().len() > self.count_max {
             return Err(ServerProblem::HeadersTooLarge);
         }
-        check_host(request.version(), request.uri(), request.headers())?;
+        let (uri, headers) = (request.uri(), request.headers());
+        if !known.is_of(uri, headers) {
+            check_host(request.version(), uri, headers)?;
+            known.keep(headers);
+        }
         check_codings(request.headers())?;
         let Some(bytes_max) = self.bytes_max else {
             return Ok(());
@@ -112,6 +146,29 @@ mod tests {
         check(Version::HTTP_2, "https://a:1/", &["a:2"], false);
         check(Version::HTTP_2, "https://u@a/", &[], false);
         check(Version::HTTP_2, "/", &[], true);
+    }
+
+    #[test]
+    fn only_the_host_that_was_checked_need_not_be_parsed_again() {
+        let known = KnownHost::default();
+        let head = |hosts: &[&str]| {
+            let hosts = hosts.iter().map(|host| (HOST, HeaderValue::from_str(host).unwrap()));
+            hosts.collect::<HeaderMap>()
+        };
+        let uri = Uri::from_static("/");
+        assert!(!known.is_of(&uri, &head(&["a:1"])));
+        known.keep(&head(&["a:1"]));
+        assert!(known.is_of(&uri, &head(&["a:1"])));
+        let others: [&[&str]; 5] = [&["a:2"], &["A:1"], &["a:1 "], &[], &["a:1", "b"]];
+        for other in others {
+            assert!(!known.is_of(&uri, &head(other)), "{other:?}");
+        }
+        assert!(!known.is_of(&Uri::from_static("https://b/"), &head(&["a:1"])));
+        known.keep(&head(&["b"]));
+        assert!(known.is_of(&uri, &head(&["a:1"])) && !known.is_of(&uri, &head(&["b"])));
+        let large = KnownHost::default();
+        large.keep(&head(&["a".repeat(KnownHost::BYTES_MAX + 1).as_str()]));
+        assert!(large.0.get().is_none());
     }
 
     #[track_caller]

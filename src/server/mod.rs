@@ -12,6 +12,7 @@ pub mod frame_budget;
 mod framing;
 #[cfg(any(fuzzing, test))]
 pub(crate) mod fuzz;
+mod head_timer;
 mod header_limits;
 mod headers;
 mod http2;

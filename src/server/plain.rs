@@ -109,8 +109,7 @@ impl PlainListener {
         self.connections.tasks.spawn(async move {
             let stop = connections.tasks.stop_signal();
             let grace = FirstRequestGrace::new(connections.bounds.first_request_grace_max);
-            let peer =
-                Peer { address, authorities: None, subject: None, permit: Arc::clone(&permit) };
+            let peer = Peer::of(address, &permit);
             tokio::select! {
                 biased;
                 () = permit.ended() => {}

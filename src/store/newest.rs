@@ -1,9 +1,7 @@
 //! Reads of the newest rows, without a snapshot.
 
-use std::sync::Arc;
-
 use crate::store::alarm::Alarm;
-use crate::store::engine::{BaseNumber, Fetch, Read};
+use crate::store::engine::{BaseNumber, NewestRows};
 use crate::store::epochs::EpochGuard;
 use crate::store::failure::StorageFailure;
 use crate::store::handle::{Inner, Store};
@@ -12,7 +10,7 @@ use crate::store::tables::Table;
 /// The newest rows. Two reads may see two moments. Reads from a networked engine do not block the
 /// thread.
 pub struct Newest {
-    rows: Arc<dyn Fetch>,
+    rows: NewestRows,
     alarm: Alarm,
     /// A key rotation waits until the rows that were read are opened.
     _epoch: EpochGuard,
@@ -30,7 +28,10 @@ impl Newest {
 
     /// The rows on the disk, for [`crate::store::Change::expect_new`].
     pub fn base(&self) -> BaseNumber {
-        self.rows.at_once().map(Read::base).unwrap_or_default()
+        match &self.rows {
+            NewestRows::AtOnce(rows) => rows.base(),
+            NewestRows::Fetched(_) => BaseNumber::default(),
+        }
     }
 
     /// The values of several keys at one moment, in their order.
@@ -41,15 +42,11 @@ impl Newest {
         self.rows.fetch(places).await.map_err(|failure| self.alarm.sound(failure))
     }
 
-    pub async fn value(
-        &self,
-        table: Table,
-        key: Vec<u8>,
-    ) -> Result<Option<Vec<u8>>, StorageFailure> {
-        if let Some(rows) = self.rows.at_once() {
-            return rows.get(table, &key).map_err(|failure| self.alarm.sound(failure));
+    pub async fn value(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, StorageFailure> {
+        if let NewestRows::AtOnce(rows) = &self.rows {
+            return rows.get(table, key).map_err(|failure| self.alarm.sound(failure));
         }
-        let mut values = self.values(vec![(table, key)]).await?;
+        let mut values = self.values(vec![(table, key.to_vec())]).await?;
         Ok(values.pop().flatten())
     }
 }

@@ -8,6 +8,7 @@ use crate::app::caller::{Caller, PersonRights, SessionRights};
 use crate::app::error::{Error, Fault};
 use crate::app::origin;
 use crate::app::records;
+use crate::bounds::KEY_TEXT_BYTES_MAX;
 use crate::crypto::{Identity, SystemKeys, is_equal};
 use crate::domain::application::{Application, ApplicationKind};
 use crate::domain::id::{ApplicationId, TenantId};
@@ -18,27 +19,34 @@ use crate::store::record::{KeyRecord, decode_api_key, decode_tenant};
 use crate::store::{Snapshot, Table, tables};
 
 impl AccessControl<'_> {
-    /// Notes the use of the key. The use of a session counts for the key that made the session.
-    pub fn authenticate(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
-        let caller = self.find(text)?;
+    /// As [`AccessControl::authenticate`], for the bytes that a client presented as a key.
+    pub fn authenticate_presented(self, bytes: &[u8]) -> Result<Arc<Caller>, Error> {
+        let caller = self.find(bytes)?;
         caller.last_use.note(self.vault.now());
         origin::note_key(caller.key.id);
         Ok(caller)
     }
 
-    /// A quick hash of the text finds keys that were used before. Unknown texts are not cached.
-    fn find(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
+    /// Notes the use of the key. The use of a session counts for the key that made the session.
+    pub fn authenticate(self, text: &KeyText) -> Result<Arc<Caller>, Error> {
+        self.authenticate_presented(text.expose().as_bytes())
+    }
+
+    /// A quick hash of the text finds keys that were used before, without a copy of the text.
+    /// Unknown texts are not cached.
+    fn find(self, bytes: &[u8]) -> Result<Arc<Caller>, Error> {
         self.vault.processes().poll_if_stale()?;
         let callers = &self.vault.callers;
-        let Some(quick) = self.vault.key_texts.of(text.expose().as_bytes()) else {
-            return Err(Error::Unauthenticated);
-        };
+        let quick = Some(bytes).filter(|bytes| bytes.len() <= KEY_TEXT_BYTES_MAX);
+        let quick = quick.and_then(|bytes| self.vault.key_texts.of(bytes));
+        let quick = quick.ok_or(Error::Unauthenticated)?;
         let generation = self.vault.store.access_generation();
         let known = callers.find(&quick, generation);
         if let Some(known) = known.filter(|caller| caller.is_live(self.vault.now())) {
             return Ok(known);
         }
-        let caller = self.find_by_text(text)?;
+        let text = str::from_utf8(bytes).ok().and_then(KeyText::parse);
+        let caller = self.find_by_text(&text.ok_or(Error::Unauthenticated)?)?;
         callers.remember(quick, &caller, generation);
         Ok(caller)
     }

@@ -58,7 +58,7 @@ impl Audit<'_> {
         }
         let (tenant, at) = (caller.tenant.id, self.vault.now());
         let entry = origin::entry(at, caller.actor(), Act::SignOn, tenant.into());
-        self.note_acts(tenant, vec![entry]).await
+        self.note_acts(tenant, smallvec::smallvec![entry]).await
     }
 }
 

@@ -1,10 +1,13 @@
 //! The values that one operation opened. Each gets its entry before the operation returns, also if
 //! the operation fails: a failure depends on the value, so it discloses something about it.
 
+use smallvec::SmallVec;
+
+use crate::app::audit::reads::FewEntries;
 use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::{Vault, origin};
-use crate::domain::audit::{Act, Actor, AuditEntry, Entity};
+use crate::domain::audit::{Act, Actor, Entity};
 use crate::domain::id::TenantId;
 use crate::lock::Lock;
 
@@ -17,7 +20,7 @@ pub(in crate::app) struct Opened<'a> {
     vault: &'a Vault,
     tenant: TenantId,
     actor: Actor,
-    values: Lock<Vec<OpenedValue>>,
+    values: Lock<SmallVec<[OpenedValue; 1]>>,
 }
 
 #[derive(Debug)]
@@ -35,11 +38,11 @@ enum SuccessEntry {
 }
 
 impl<'a> Opened<'a> {
-    pub(in crate::app) const fn new(vault: &'a Vault, tenant: TenantId, actor: Actor) -> Self {
-        Self { vault, tenant, actor, values: Lock::new(Vec::new()) }
+    pub(in crate::app) fn new(vault: &'a Vault, tenant: TenantId, actor: Actor) -> Self {
+        Self { vault, tenant, actor, values: Lock::new(SmallVec::new()) }
     }
 
-    pub(in crate::app) const fn by(vault: &'a Vault, caller: &Caller) -> Self {
+    pub(in crate::app) fn by(vault: &'a Vault, caller: &Caller) -> Self {
         Self::new(vault, caller.tenant.id, caller.actor())
     }
 
@@ -55,13 +58,17 @@ impl<'a> Opened<'a> {
 
     /// Queues the entries, with the outcome. If they cannot be queued, the error replaces the
     /// outcome.
-    pub(in crate::app) async fn settle<T, E: From<Error>>(
+    //
+    // Not an `async fn`, whose future would hold the outcome twice.
+    pub(in crate::app) fn settle<T: Send, E: From<Error> + Send>(
         self,
         outcome: Result<T, E>,
-    ) -> Result<T, E> {
-        let entries = self.entries(outcome.is_ok());
-        self.vault.audit().note_acts(self.tenant, entries).await?;
-        outcome
+    ) -> impl Future<Output = Result<T, E>> + Send {
+        async move {
+            let entries = self.entries(outcome.is_ok());
+            self.vault.audit().note_acts(self.tenant, entries).await?;
+            outcome
+        }
     }
 
     fn push(&self, value: OpenedValue) {
@@ -69,7 +76,7 @@ impl<'a> Opened<'a> {
     }
 
     /// Takes the values and makes one entry per entity. The call through a proxy comes first.
-    fn entries(&self, has_succeeded: bool) -> Vec<AuditEntry> {
+    fn entries(&self, has_succeeded: bool) -> FewEntries {
         let mut values = {
             let mut values = self.values.lock();
             std::mem::take(&mut *values)

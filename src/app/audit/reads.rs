@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
+use smallvec::SmallVec;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::sync::{Mutex, Notify, oneshot};
 
@@ -23,6 +24,9 @@ use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
 use crate::store::{Change, CommitFailure, Shard, Snapshot, Verdict};
+
+/// The entries of one request. Most requests have one.
+pub(in crate::app) type FewEntries = SmallVec<[AuditEntry; 1]>;
 
 impl Audit<'_> {
     /// The read must not be answered before this returns.
@@ -57,7 +61,7 @@ impl Audit<'_> {
     pub(in crate::app) async fn note_acts(
         self,
         tenant: TenantId,
-        entries: Vec<AuditEntry>,
+        entries: FewEntries,
     ) -> Result<(), Error> {
         let count = entries.len();
         if count == 0 {
@@ -79,7 +83,7 @@ impl Audit<'_> {
 
     /// For an operation that was dropped and cannot wait. If the queue is full, the entries go to
     /// the writer directly.
-    pub(super) fn note_abandoned(self, tenant: TenantId, entries: Vec<AuditEntry>) {
+    pub(super) fn note_abandoned(self, tenant: TenantId, entries: FewEntries) {
         if let Ok(places) = self.vault.reads.sender.try_reserve_many(entries.len()) {
             for (place, entry) in places.zip(entries) {
                 place.send(ReadNote { tenant, entry, has_event: false, written: None });

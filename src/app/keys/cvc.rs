@@ -133,10 +133,12 @@ impl Cvcs<'_> {
             Some(Err(failed)) => return Err(failed.into()),
             None => return Ok(None),
         };
-        let Some((until, code)) = plain.expose().split_first_chunk::<8>() else { return Err(bad) };
+        let mut plain = plain;
+        let Some(until) = plain.expose().first_chunk::<8>() else { return Err(bad) };
         let until = Timestamp::from_micros(i64::from_be_bytes(*until));
-        let code = str::from_utf8(code).ok().filter(|_| now < until);
-        Ok(code.map(|code| (Secret::new(String::from(code)), until)))
+        plain.expose_mut().drain(..8);
+        let code = String::from_utf8(std::mem::take(plain.expose_mut())).ok().map(Secret::new);
+        Ok(code.filter(|_| now < until).map(|code| (code, until)))
     }
 
     /// Opens a value that another process sealed, if that process has sent its key.

@@ -224,7 +224,7 @@ impl Invocation<'_> {
             Err(failure) => Err(failure),
         };
         if let Some(event) = event {
-            self.tell(event, answered.as_ref()).await;
+            Box::pin(self.tell(event, answered.as_ref())).await;
         }
         answered
     }
@@ -272,7 +272,9 @@ impl Invocation<'_> {
             message.headers.into_iter().partition::<Vec<_>, _>(|(name, _)| name == HOPS);
         let message = Message { headers, body: message.body };
         let around = stored.around(self.party, scope, line);
-        let changed = self.vault.proxies().transform_request(stored.proxy, message, around).await;
+        // Boxed, as the transforms of the answer: calls without transforms need not hold their state.
+        let changed = self.vault.proxies().transform_request(stored.proxy, message, around);
+        let changed = Box::pin(changed).await;
         let changed = changed.map(|mut message| {
             message.headers.extend(marks);
             message
@@ -298,7 +300,8 @@ impl Invocation<'_> {
         let OutboundResponse { status, headers, body } = answer;
         let message = Message { headers, body };
         let (proxies, around) = (self.vault.proxies(), stored.around(self.party, scope, line));
-        let changed = proxies.transform_response(stored.proxy, status, message, around).await;
+        let changed = proxies.transform_response(stored.proxy, status, message, around);
+        let changed = Box::pin(changed).await;
         let changed = changed.map_err(|failure| failure.shown_to(scope.computation()));
         let Message { headers, body } = changed.map_err(|failure| match failure {
             TransformFailure::Program(failed) => {

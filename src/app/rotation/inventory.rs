@@ -223,7 +223,7 @@ fn count_entries_of(
     let (mut places, mut shares) = (Vec::new(), Vec::new());
     for (key, sealed) in tokens {
         let id = tables::token_of_key(key).map(|(_, id)| id);
-        let found = id.and_then(|id| rows::open(keys, tenant, id, sealed).ok());
+        let found = id.and_then(|id| rows::open(keys, tenant, id, sealed.clone()).ok());
         let Some(found) = found else { continue };
         let under = |index: Option<&IndexKey>| {
             index.map(|index| rows::entries_under(&found.token, index)).unwrap_or_default()

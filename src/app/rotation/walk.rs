@@ -147,7 +147,7 @@ impl KeyRotation<'_> {
         let (mut places, mut tokens) = (Vec::new(), Vec::new());
         for (at, (key, sealed)) in stretch.rows.iter().enumerate() {
             let id = tables::token_of_key(key).map(|(_, id)| id);
-            let found = id.and_then(|id| rows::open(&keys, tenant, id, sealed).ok());
+            let found = id.and_then(|id| rows::open(&keys, tenant, id, sealed.clone()).ok());
             let Some(found) = found else { continue };
             let old = rows::entries_under_other_keys(&found.token, &keys);
             tokens.extend(old.iter().map(|_| at));
@@ -184,7 +184,7 @@ impl KeyRotation<'_> {
 
     fn reseal_token(self, keys: &TenantKeys, key: &[u8], sealed: &[u8]) -> Result<Change, Error> {
         let (tenant, id) = tables::token_of_key(key).ok_or(Error::Internal(Fault::BadRecord))?;
-        let found = rows::open(keys, tenant, id, sealed)?;
+        let found = rows::open(keys, tenant, id, sealed.to_vec())?;
         let change = Change::new().expect_version(Table::Tokens, key.to_vec(), found.version);
         Ok(change.and(self.vault.token_rows().reseal(&found.token, keys)?))
     }

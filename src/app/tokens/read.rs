@@ -56,8 +56,18 @@ impl TokenView {
 impl Tokens<'_> {
     pub async fn read(self, id: &str) -> Result<TokenView, Error> {
         let now = self.vault.now();
-        let mut newest = self.newest_token(id, now).await?;
         let opened = Opened::by(self.vault, self.caller);
+        let shown = self.read_opened(id, now, &opened).await;
+        opened.settle(shown).await
+    }
+
+    async fn read_opened(
+        self,
+        id: &str,
+        now: Timestamp,
+        opened: &Opened<'_>,
+    ) -> Result<TokenView, Error> {
+        let mut newest = self.newest_token(id, now).await?;
         let read = |budget: &Budget| {
             let shown = match newest.take() {
                 Some(token) => {
@@ -69,8 +79,7 @@ impl Tokens<'_> {
             opened.add(Act::Read, Entity::token(&shown.token));
             Ok(shown)
         };
-        let shown = self.vault.evaluating(self.caller.party(), Work::Read.budget(), read).await;
-        opened.settle(shown).await
+        self.vault.evaluating(self.caller.party(), Work::Read.budget(), read).await
     }
 
     pub(in crate::app) fn show_token(
@@ -94,15 +103,16 @@ impl Tokens<'_> {
         let Some(id) = TokenId::parse(id) else { return Ok(None) };
         let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
         let newest = Newest::of(&self.vault.store)?;
-        let sealed = newest.value(Table::Tokens, tables::tokens(tenant, id)).await?;
-        let token = sealed.map(|sealed| rows::open(keys, tenant, id, &sealed)).transpose()?;
+        let place = tables::token_place(tenant, id);
+        let sealed = newest.value(Table::Tokens, &place).await?;
+        let token = sealed.map(|sealed| rows::open(keys, tenant, id, sealed)).transpose()?;
         let token = token.map(|found| found.token);
         let token = token.filter(|token| token.name.is_none() && token.is_live(now));
         let Some(mut token) = token else { return Ok(None) };
         if let Some(expires_at) = token.cvc_expires_at.filter(|at| now < *at) {
             let place = tables::cvcs(expires_at, tenant, id.uuid());
             // The code may have been replaced since the first read.
-            let Some(code) = newest.value(Table::Cvcs, place).await? else { return Ok(None) };
+            let Some(code) = newest.value(Table::Cvcs, &place).await? else { return Ok(None) };
             let identity = tables::cvc_identity(tenant, id.uuid());
             let opened = self.vault.cvcs().open(tenant, &identity, &code, now)?;
             token.cvc = opened.map(|(code, _)| code);

@@ -294,11 +294,11 @@ pub(in crate::app) fn find_by_id(
     tenant: TenantId,
     id: TokenId,
 ) -> Result<Option<VersionedToken>, Error> {
-    let key = tables::tokens(tenant, id);
-    let Some(sealed) = snapshot.value(Table::Tokens, &key)? else {
+    let place = tables::token_place(tenant, id);
+    let Some(sealed) = snapshot.value(Table::Tokens, &place)? else {
         return Ok(None);
     };
-    open(keys, tenant, id, &sealed).map(Some)
+    open(keys, tenant, id, sealed).map(Some)
 }
 
 /// `text` is an assigned or a predefined id.
@@ -338,13 +338,13 @@ pub(in crate::app) fn open(
     keys: &TenantKeys,
     tenant: TenantId,
     id: TokenId,
-    sealed: &[u8],
+    sealed: Vec<u8>,
 ) -> Result<VersionedToken, Error> {
-    let key = tables::tokens(tenant, id);
+    let place = tables::token_place(tenant, id);
     let fault = |fault| Error::Internal(Fault::Token(id, fault));
-    let plain = keys.open(Table::Tokens.number(), &key, sealed);
+    let version = crate::crypto::version(&sealed).ok_or_else(|| fault(TokenFault::BadRecord))?;
+    let plain = keys.open_owned(Table::Tokens.number(), &place, sealed);
     let plain = plain.map_err(|OpenFailed| fault(TokenFault::DoesNotOpen))?;
-    let version = crate::crypto::version(sealed).ok_or_else(|| fault(TokenFault::BadRecord))?;
     let token = decode_token(tenant, id, plain.expose());
     let token = token.map_err(|BadRecord| fault(TokenFault::BadRecord))?;
     Ok(VersionedToken { token, version })

@@ -274,8 +274,7 @@ struct Api(Arc<Http>);
 
 impl Responder for Api {
     fn answer(&self, request: IncomingRequest, peer: SocketAddr) -> ResponseFuture {
-        let http = Arc::clone(&self.0);
-        Box::pin(async move { http.answer(request, peer, None).await })
+        Box::pin(Arc::clone(&self.0).answer(request, peer, None))
     }
 
     fn claimant(&self, request: &IncomingRequest, peer: SocketAddr) -> Claimant {

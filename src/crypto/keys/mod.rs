@@ -132,7 +132,7 @@ impl SystemKeys {
         identity: &Identity<'_>,
         sealed: &[u8],
     ) -> Result<Secret<Vec<u8>>, OpenFailed> {
-        open_with(&self.audit, &self.older_audit, identity, sealed)
+        open_with(&self.audit, &self.older_audit, identity, sealed.to_vec())
     }
 
     pub const fn signing(&self) -> &SigningKey {
@@ -156,7 +156,7 @@ impl SystemKeys {
         identity: &Identity<'_>,
         sealed: &[u8],
     ) -> Result<Secret<Vec<u8>>, OpenFailed> {
-        self.sealing.open(identity, sealed)
+        self.sealing.open(identity, sealed.to_vec())
     }
 
     pub const fn api_keys(&self) -> &ApiKeyIndex {
@@ -205,6 +205,16 @@ impl TenantKeys {
         table: u8,
         key: &[u8],
         sealed: &[u8],
+    ) -> Result<Secret<Vec<u8>>, OpenFailed> {
+        self.open_owned(table, key, sealed.to_vec())
+    }
+
+    /// As [`TenantKeys::open`]; the value takes the place of the sealed one.
+    pub fn open_owned(
+        &self,
+        table: u8,
+        key: &[u8],
+        sealed: Vec<u8>,
     ) -> Result<Secret<Vec<u8>>, OpenFailed> {
         self.sealing.open(&self.identity(table, key), sealed)
     }
@@ -308,7 +318,11 @@ impl SealingKeys {
         self.current.seal(identity, plain, random)
     }
 
-    fn open(&self, identity: &Identity<'_>, sealed: &[u8]) -> Result<Secret<Vec<u8>>, OpenFailed> {
+    fn open(
+        &self,
+        identity: &Identity<'_>,
+        sealed: Vec<u8>,
+    ) -> Result<Secret<Vec<u8>>, OpenFailed> {
         open_with(&self.current, &self.others, identity, sealed)
     }
 }
@@ -318,11 +332,11 @@ fn open_with(
     current: &SealingKey,
     others: &[SealingKey],
     identity: &Identity<'_>,
-    sealed: &[u8],
+    sealed: Vec<u8>,
 ) -> Result<Secret<Vec<u8>>, OpenFailed> {
-    let number = SealingKey::number_of(sealed).ok_or(OpenFailed)?;
+    let number = SealingKey::number_of(&sealed).ok_or(OpenFailed)?;
     let mut keys = std::iter::once(current).chain(others);
-    keys.find(|key| key.number() == number).ok_or(OpenFailed)?.open(identity, sealed)
+    keys.find(|key| key.number() == number).ok_or(OpenFailed)?.open_owned(identity, sealed)
 }
 
 impl FingerprintKey {

@@ -8,10 +8,10 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use super::check_mistakes;
 use crate::bounds::PERSON_BYTES_MAX;
 use crate::domain::hex;
+use crate::domain::key_text::KeyText;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::proxy::Proxy;
 use crate::domain::web_origin::WebOrigin;
-use crate::http::origin::key_of;
 use crate::http::pages::language::Language;
 use crate::http::passed_headers::{for_caller, for_destination};
 use crate::http::reply::trace_of;
@@ -112,7 +112,7 @@ pub(crate) fn headers(data: &[u8]) {
             headers.append(name, value);
         }
     }
-    key_of(&headers);
+    headers.get("bt-api-key").and_then(|key| key.to_str().ok()).and_then(KeyText::parse);
     Language::preferred(&headers);
     let secret = headers.get("bt-api-key");
     if let Some(trace) = trace_of(&headers, secret) {

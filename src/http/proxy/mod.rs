@@ -167,13 +167,11 @@ impl Http {
         proxy: &ChosenProxy,
         headers: &HeaderMap,
     ) -> Result<(), ProxyProblem> {
-        let caller =
-            origin::key_of(headers).and_then(|it| self.app.access().authenticate(&it).ok());
-        match caller {
-            Some(caller) if caller.tenant.id != proxy.tenant() => {
+        match self.caller_of(headers) {
+            Ok(caller) if caller.tenant.id != proxy.tenant() => {
                 Err(Problem::new(404, NO_SUCH_PROXY).into())
             }
-            Some(_) | None => Ok(()),
+            Ok(_) | Err(_) => Ok(()),
         }
     }
 

@@ -1,4 +1,5 @@
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::Request;
@@ -167,7 +168,7 @@ fn size<T, F: Future>(_: impl Fn(T) -> F) -> usize {
 
 #[test]
 fn the_state_of_a_request_in_flight_is_within_its_bounds() {
-    let of_answer = size(|(http, request): (&'static Http, Request<Incoming>)| {
+    let of_answer = size(|(http, request): (Arc<Http>, Request<Incoming>)| {
         http.answer(request, SocketAddr::from(([127, 0, 0, 1], 0)), None)
     });
     assert!(of_answer <= ANSWER_BYTES_MAX, "{of_answer}");

@@ -22,8 +22,9 @@ pub(crate) type Json = Secret<Vec<u8>>;
 #[derive(Debug)]
 pub(crate) struct Object {
     out: SecretBuffer,
-    /// The offsets at which the retention in a remembered answer changes, in order.
-    marks: Vec<(usize, PartLifetime)>,
+    /// The offsets at which the retention in a remembered answer changes, in order; `None` for an
+    /// answer that is never remembered.
+    marks: Option<Vec<(usize, PartLifetime)>>,
 }
 
 impl Object {
@@ -35,7 +36,13 @@ impl Object {
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         let mut out = SecretBuffer::with_capacity(bytes);
         out.push(b'{');
-        Self { out, marks: Vec::new() }
+        Self { out, marks: Some(Vec::new()) }
+    }
+
+    /// For the answer to a read.
+    #[must_use]
+    pub(crate) fn never_remembered(self) -> Self {
+        Self { marks: None, ..self }
     }
 
     pub(crate) fn close(mut self) -> Json {
@@ -128,12 +135,15 @@ impl Object {
 
     /// Sets how long the following text is kept in a remembered answer, until the next call.
     pub(crate) fn keep(&mut self, lifetime: PartLifetime) {
-        self.marks.push((self.out.len(), lifetime));
+        if let Some(marks) = &mut self.marks {
+            marks.push((self.out.len(), lifetime));
+        }
     }
 
     /// As [`Object::close`], split into parts at the marks.
     pub(crate) fn close_into(mut self, answer: &mut RememberedAnswer) {
-        let marks = std::mem::take(&mut self.marks);
+        let unkept = || vec![(0, PartLifetime::Once)];
+        let marks = self.marks.take().unwrap_or_else(unkept);
         answer.append(self.close(), &marks);
     }
 

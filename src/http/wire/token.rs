@@ -11,6 +11,7 @@ use crate::domain::container::Container;
 use crate::domain::data::with_cvc;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right};
 use crate::domain::metadata::{Metadata, check_metadata};
+use crate::domain::token::Token;
 use crate::domain::token_type::TokenType;
 use crate::http::wire::{Fields, Json, Object, card, privacy};
 use crate::idempotency::{AnswerStatus, Disclosure, PartLifetime, RememberedAnswer, SubjectId};
@@ -191,7 +192,8 @@ pub(crate) fn write(
     let TokenView { extent, fingerprint, .. } = written.shown;
     let exposure = Exposure { extent, transform: written.shown.transform(), fingerprint };
     let subject = name(answer, written, right, exposure);
-    let mut object = render_members(&written.shown, subject);
+    let mut object = Object::with_capacity(bytes(&written.shown.token));
+    write_members(&mut object, &written.shown, subject);
     object.object("_extras", |extras| {
         extras.flag("deduplicated", origin != TokenOrigin::New);
         match origin {
@@ -219,16 +221,21 @@ pub(crate) fn name(
 }
 
 pub(crate) fn render(shown: &TokenView) -> Json {
-    render_members(shown, 0).close()
+    let mut object = Object::with_capacity(bytes(&shown.token)).never_remembered();
+    write_members(&mut object, shown, 0);
+    object.close()
 }
 
-/// The length of a token without its data, mask and metadata. Longer texts make the buffer grow.
-const MEMBERS_BYTES: usize = 1_248;
+/// The expected length of an answer.
+fn bytes(token: &Token) -> usize {
+    /// Without data, mask and metadata. Longer texts make the buffer grow.
+    const MEMBERS_BYTES: usize = 1_248;
+    MEMBERS_BYTES.saturating_add(token.bytes())
+}
 
 /// The members. Those that are not always kept are deleted with the token, which is this subject.
-fn render_members(shown: &TokenView, subject: usize) -> Object {
+fn write_members(object: &mut Object, shown: &TokenView, subject: usize) {
     let token = &shown.token;
-    let mut object = Object::with_capacity(MEMBERS_BYTES.saturating_add(token.bytes()));
     match &token.name {
         Some(name) => object.text("id", name.as_str()),
         None => object.display("id", token.id),
@@ -245,7 +252,9 @@ fn render_members(shown: &TokenView, subject: usize) -> Object {
             let (before, member, after) = with_cvc(token.data.json(), code.expose());
             object.json("data", before);
             object.keep(with_code);
-            object.more(member.expose());
+            for piece in member {
+                object.more(piece);
+            }
             object.keep(PartLifetime::With(subject));
             object.more(after);
         }
@@ -261,7 +270,7 @@ fn render_members(shown: &TokenView, subject: usize) -> Object {
     }
     if let Some(card) = &shown.card {
         let name = if token.kind == TokenType::NetworkToken { "network_token" } else { "card" };
-        card::write(&mut object, name, card);
+        card::write(object, name, card);
     }
     if let Some(bank) = &shown.bank {
         object.value("bank", &bank.to_value());
@@ -272,10 +281,10 @@ fn render_members(shown: &TokenView, subject: usize) -> Object {
     object.keep(PartLifetime::Always);
     object.texts("containers", token.containers.iter().map(Container::as_str));
     if shown.extent == Extent::Outline {
-        return object;
+        return;
     }
     object.keep(PartLifetime::With(subject));
-    privacy::write(&mut object, token);
+    privacy::write(object, token);
     if let Some(mask) = token.effective_mask() {
         object.json("mask", mask);
     }
@@ -292,7 +301,6 @@ fn render_members(shown: &TokenView, subject: usize) -> Object {
     object.time("created_at", token.created_at);
     object.optional_display("modified_by", token.modified_by);
     object.optional_time("modified_at", token.modified_at);
-    object
 }
 
 #[cfg(test)]

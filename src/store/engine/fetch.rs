@@ -1,6 +1,5 @@
 //! Reads that do not block a thread.
 
-use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -17,23 +16,24 @@ pub trait Fetch: Send + Sync {
     /// The values of these keys at one moment: the time of the call or later, or the snapshot's own
     /// time in an engine whose snapshots cost nothing.
     fn fetch(&self, places: Vec<(Table, Vec<u8>)>) -> Fetched;
-
-    /// The rows of an engine that answers without waiting; `None` for a networked one.
-    fn at_once(&self) -> Option<&dyn Read> {
-        None
-    }
 }
 
-/// For an engine that answers at once.
-pub(super) struct AtOnce(pub(super) Arc<dyn Read>);
+/// The newest rows of an engine.
+pub enum NewestRows {
+    /// Of an engine that answers without waiting.
+    AtOnce(Arc<dyn Read>),
+    Fetched(Arc<dyn Fetch>),
+}
 
-impl Fetch for AtOnce {
-    fn fetch(&self, places: Vec<(Table, Vec<u8>)>) -> Fetched {
-        let keys: Vec<_> = places.iter().map(|(table, key)| (*table, key.as_slice())).collect();
-        Box::pin(ready(self.0.get_many(&keys)))
-    }
-
-    fn at_once(&self) -> Option<&dyn Read> {
-        Some(self.0.as_ref())
+impl NewestRows {
+    /// As [`Fetch::fetch`].
+    pub async fn fetch(&self, places: Vec<(Table, Vec<u8>)>) -> Result<Values, StorageFailure> {
+        match self {
+            Self::AtOnce(rows) => {
+                let keys: Vec<_> = places.iter().map(|(table, key)| (*table, &**key)).collect();
+                rows.get_many(&keys)
+            }
+            Self::Fetched(rows) => rows.fetch(places).await,
+        }
     }
 }

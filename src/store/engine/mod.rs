@@ -22,8 +22,7 @@ use tokio::sync::Notify;
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{KeyRange, Shard, Table};
 use departure::Departure;
-use fetch::AtOnce;
-pub use fetch::Fetch;
+pub use fetch::NewestRows;
 pub use local::source::LogSource;
 
 pub type Row = (Vec<u8>, Vec<u8>);
@@ -34,8 +33,8 @@ pub trait Engine: fmt::Debug + Send + Sync {
     fn snapshot(&self) -> Result<Arc<dyn Read>, StorageFailure>;
 
     /// The newest rows, for reads that need no common moment.
-    fn newest(&self) -> Result<Arc<dyn Fetch>, StorageFailure> {
-        Ok(Arc::new(AtOnce(self.snapshot()?)))
+    fn newest(&self) -> Result<NewestRows, StorageFailure> {
+        Ok(NewestRows::AtOnce(self.snapshot()?))
     }
 
     /// Passes the newest rows to `decide` and writes the changes that it returns, all or nothing.

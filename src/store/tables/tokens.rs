@@ -88,8 +88,17 @@ pub fn cvc_due_at(key: &[u8]) -> Option<Timestamp> {
 }
 
 /// The key in the identity of a sealed code: the row's key without the minute.
-pub fn cvc_identity(tenant: TenantId, id: Uuid) -> Vec<u8> {
-    join(&[tenant.bytes(), id.as_bytes()])
+pub fn cvc_identity(tenant: TenantId, id: Uuid) -> [u8; 32] {
+    token_place(tenant, TokenId::new(id))
+}
+
+/// As [`tokens`](super::tokens), without an allocation.
+pub fn token_place(tenant: TenantId, id: TokenId) -> [u8; 32] {
+    let mut place = [0; 32];
+    let (of_tenant, of_id) = place.split_at_mut(16);
+    of_tenant.copy_from_slice(tenant.bytes());
+    of_id.copy_from_slice(id.bytes());
+    place
 }
 
 pub fn token_names(tenant: TenantId, blinded: &[u8; 16]) -> Vec<u8> {

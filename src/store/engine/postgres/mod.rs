@@ -59,7 +59,9 @@ use crate::store::engine::postgres::shared::Shared;
 use crate::store::engine::postgres::turn::{Attempt, BatchId, Puts};
 pub use crate::store::engine::postgres::url::DatabaseUrl;
 use crate::store::engine::postgres::view::{Rows, View};
-use crate::store::engine::{Decide, Engine, EngineHealth, Fetch, Read, Turns, Upkeep, lane_of};
+use crate::store::engine::{
+    Decide, Engine, EngineHealth, NewestRows, Read, Turns, Upkeep, lane_of,
+};
 use crate::store::failure::{OpenFailure, StorageFailure};
 use crate::store::tables::Shard;
 
@@ -186,8 +188,8 @@ impl Engine for PostgresEngine {
         Ok(Arc::new(Rows(View::new(Arc::clone(&self.shared)))))
     }
 
-    fn newest(&self) -> Result<Arc<dyn Fetch>, StorageFailure> {
-        Ok(Arc::<Readers>::clone(&self.readers))
+    fn newest(&self) -> Result<NewestRows, StorageFailure> {
+        Ok(NewestRows::Fetched(Arc::<Readers>::clone(&self.readers)))
     }
 
     fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure> {
