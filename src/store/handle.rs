@@ -321,7 +321,9 @@ impl Store {
     /// Reads the digests. Every later change to a record updates them. Missing digests are reported
     /// as a fault and not recomputed, because that would hide their removal.
     pub fn keep_digests(&self, key: &DigestKey) -> Result<Option<DigestFault>, StorageFailure> {
-        let stored = RecordDigests::read(&self.snapshot()?, key)?;
+        let snapshot = self.snapshot()?;
+        RecordDigests::check_assignment(&snapshot, key)?;
+        let stored = RecordDigests::read(&snapshot, key)?;
         let Some(digests) = stored else { return Ok(Some(DigestFault::Missing)) };
         let fault = (!digests.add_up()).then_some(DigestFault::DoNotAddUp);
         *self.0.digests.lock() = Some(digests);
