@@ -51,6 +51,11 @@ pub const SHARD_SWEEP_MAX: Duration = Duration::from_secs(5);
 /// A shard that does not take its entries of reads within this time is passed over, so that the
 /// entries of other shards are written.
 pub const SHARD_READS_MAX: Duration = Duration::from_secs(1);
+/// Entries of reads of one shard, of several, that are not durable. The next read of the shard waits
+/// for a place, so that a shard that is held up delays no read of other shards.
+///
+/// No share: the share of a shard. Its tenants wait together, as they do for its writer.
+pub const SHARD_READS_WAITING_MAX: usize = 2_048;
 /// The time between two sweeps.
 pub const SWEEP_PERIOD: Duration = Duration::from_secs(15);
 /// Rows of a deleted tenant that one step removes. Requests of other tenants wait for a step, a few
