@@ -255,9 +255,14 @@ impl Store {
 
     /// Returns when the writers have handled all jobs queued before. Nothing is written.
     pub async fn reach_writer(&self) -> Result<(), CommitFailure> {
+        // Together: each may be waiting for the turn of its shard.
+        let mut asked = Vec::with_capacity(self.0.writers.len());
         for lane in 0..self.0.writers.len() {
             let (reply, reached) = oneshot::channel();
             self.queue(lane, Job::Reach(reply))?;
+            asked.push(reached);
+        }
+        for reached in asked {
             reached.await.map_err(stopped)?;
         }
         Ok(())
