@@ -11,6 +11,11 @@ pub const CACHE_BYTES: usize = 48 * 1024 * 1024;
 ///
 /// No share: the size of one step of the writer.
 pub const BATCH_CHANGES_MAX: usize = 256;
+/// Writes in the changes of one commit to a database; the last change may exceed it. A bulk request
+/// has thousands, and a commit of many of them would not be answered in time.
+///
+/// No share: the size of one step of the writer.
+pub const BATCH_WRITES_MAX: usize = 8_192;
 /// Changes waiting for the writer; beyond this the answer is 503.
 ///
 /// No share: the writer empties it in less than a second, and each request in flight has one change
