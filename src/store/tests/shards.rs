@@ -218,6 +218,9 @@ fn rows_of_one_shard_in_the_place_of_those_of_another_are_found() {
         let is_elsewhere = |it: &TenantId| store.shards().of_scope(it.bytes()) != shard;
         let other = tenants().find(is_elsewhere).unwrap();
         let home = store.shards().of_scope(other.bytes());
+        // All other entries of this test are alike.
+        let sealed = SealedEntries { scope: *other.bytes(), at: AT, count: 1, sealed: vec![9; 40] };
+        commit(&store, Change::new().audit(sealed));
         let snapshot = store.snapshot().unwrap();
         let meta = |key: &[u8]| snapshot.value(Table::Meta, key).unwrap().unwrap();
         let exchanged = |keys: [Vec<u8>; 2]| {
