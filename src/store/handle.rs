@@ -243,8 +243,7 @@ impl Store {
         self.0.metrics.queued.add(1);
         let is_shared = self.0.process.is_some();
         let turns = if is_shared { turns_of(&change, self.0.shards) } else { Turns::new() };
-        let lane = usize::from(lane_of(&turns).number());
-        self.queue(lane, Job::Commit(change, turns, reply)).inspect_err(|failure| {
+        self.queue(lane_of(&turns), Job::Commit(change, turns, reply)).inspect_err(|failure| {
             self.0.metrics.queued.add(-1);
             if *failure == CommitFailure::QueueFull {
                 self.0.metrics.refused.add(1);
@@ -257,7 +256,7 @@ impl Store {
     pub async fn reach_writer(&self) -> Result<(), CommitFailure> {
         // Together: each may be waiting for the turn of its shard.
         let mut asked = Vec::with_capacity(self.0.writers.len());
-        for lane in 0..self.0.writers.len() {
+        for lane in self.0.shards.all().take(self.0.writers.len()) {
             let (reply, reached) = oneshot::channel();
             self.queue(lane, Job::Reach(reply))?;
             asked.push(reached);
@@ -268,11 +267,12 @@ impl Store {
         Ok(())
     }
 
-    fn queue(&self, lane: usize, job: Job) -> Result<(), CommitFailure> {
-        if self.0.engine.is_held_up() {
+    fn queue(&self, lane: Shard, job: Job) -> Result<(), CommitFailure> {
+        if self.0.engine.is_held_up(lane) {
             return Err(CommitFailure::Unavailable);
         }
-        let writer = self.0.writers.get(lane).ok_or(CommitFailure::Stopped)?;
+        let writer =
+            self.0.writers.get(usize::from(lane.number())).ok_or(CommitFailure::Stopped)?;
         writer.try_send(job).map_err(|error| match error {
             TrySendError::Full(_) => CommitFailure::QueueFull,
             TrySendError::Disconnected(_) => CommitFailure::Stopped,

@@ -91,9 +91,10 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Returns true while no write can succeed until another program answers. New changes are
-    /// refused meanwhile, so that callers learn at once that they were not made.
-    fn is_held_up(&self) -> bool {
+    /// Returns true while no write of this lane ([`lane_of`]) can succeed until another program
+    /// answers. New changes are refused meanwhile, so that callers learn at once that they were not
+    /// made.
+    fn is_held_up(&self, _lane: Shard) -> bool {
         false
     }
 
