@@ -321,6 +321,7 @@ fn a_tenant_sees_neither_the_log_of_another_nor_what_its_quota_hides() {
 
 #[test]
 fn what_the_operator_does_is_in_the_chain_running_or_not() {
+    needs_one_process!("each process has an entry of its own end");
     let mut vault = Vault::start();
     let before = export(&vault).len();
     let tenant = vault.tenant("test");
