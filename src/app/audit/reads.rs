@@ -162,10 +162,10 @@ impl Audit<'_> {
             return self.flush(Wait::ForAll).await.map(|_none| ());
         }
         let shard = tenant.map(|tenant| self.vault.shard_of(tenant));
-        let mut end = None;
+        let (mut end, mut pause) = (None, AUDIT_RETRY);
         let flushed = async {
             loop {
-                // Others write their entries between two looks: this one holds up nobody.
+                // Not locked between two looks, so that entries are written meanwhile.
                 let outbox = self.vault.reads.outbox.lock().await;
                 let queued = u64::try_from(outbox.queue.len()).unwrap_or(u64::MAX);
                 let end = *end.get_or_insert(outbox.next.saturating_add(queued));
@@ -174,7 +174,8 @@ impl Audit<'_> {
                 if !self.vault.reads.outbox.lock().await.has_before(self.vault, end, shard) {
                     return Ok(());
                 }
-                tokio::time::sleep(AUDIT_RETRY).await;
+                tokio::time::sleep(pause).await;
+                pause = pause.saturating_mul(2).min(AUDIT_READS_WAIT);
             }
         };
         let flushed = self.vault.for_a_while(flushed).await;
