@@ -236,7 +236,9 @@ fn under_load<const COUNT: usize>(
         await_answers(20);
     });
     let mut vaults = vaults.map(|vault| vault.into_inner().unwrap());
-    vaults.iter().for_each(|vault| check(vault, &stored));
+    for vault in &vaults {
+        check(vault, &stored);
+    }
     assert!(stored.lock().unwrap().len() > 40);
     vaults[0].operator(&["audit", "verify"]).with_code(0);
     assert_eq!(vaults.each_mut().map(Vault::stop), [Some(0); COUNT]);
