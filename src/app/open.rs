@@ -169,6 +169,7 @@ pub(in crate::app) fn start(
     };
     let archive = ArchiveWatch::of(&store).map_err(failed)?;
     let policy = AuditPolicy::default();
+    let reads = ReadQueue::new(policy.reads, &store);
     let swept_at = AtomicI64::new(clock.now().micros());
     let audit_watch = ChainWatch::new(clock.now());
     let app = Vault {
@@ -193,7 +194,7 @@ pub(in crate::app) fn start(
         received_cvc_keys: ReceivedCvcKeys::default(),
         cvc_retention_max: CVC_RETENTION_IN_PRODUCTION,
         bins: SharedLock::default(),
-        reads: ReadQueue::new(policy.reads),
+        reads,
         readings: crate::app::audit::readings::Readings::default(),
         refusals: crate::app::audit::refusals::RefusalTable::default(),
         audit_retention: policy.retention,

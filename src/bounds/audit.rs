@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::access::{BULK_TOKENS_MAX, TENANTS_MAX};
+use super::store::SHARD_READS_WAITING_MAX;
 use super::tokens::PAGE_SIZE_MAX;
 
 /// Entries of one row: a page of reads under load, about twenty kilobytes.
@@ -84,7 +85,8 @@ const _: () = assert!(REFUSAL_ROWS_MAX <= AUDIT_CHANGE_ENTRIES_MAX);
 const _: () = assert!(REFUSAL_ROWS_OF_TENANT_MAX <= REFUSAL_ROWS_OF_STRANGERS_MAX);
 const _: () = assert!(REFUSAL_ROWS_OF_STRANGERS_MAX < REFUSAL_ROWS_MAX);
 // All entries of one request must fit into the queue.
-const _: () = assert!(BULK_TOKENS_MAX < 16_384 && PAGE_SIZE_MAX <= AUDIT_QUEUE_MAX);
+const _: () = assert!(BULK_TOKENS_MAX < 2_048 && PAGE_SIZE_MAX <= SHARD_READS_WAITING_MAX);
+const _: () = assert!(SHARD_READS_WAITING_MAX <= AUDIT_QUEUE_MAX);
 /// The time between two looks of `audit follow` at the end of the chain, and at a server that
 /// restarts. A look costs the server two reads while nothing is written.
 pub const AUDIT_FOLLOW_LOOK: Duration = Duration::from_secs(1);

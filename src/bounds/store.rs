@@ -11,6 +11,11 @@ pub const CACHE_BYTES: usize = 48 * 1024 * 1024;
 ///
 /// No share: the size of one step of the writer.
 pub const BATCH_CHANGES_MAX: usize = 256;
+/// Writes in the changes of one commit to a database; the last change may exceed it. A bulk request
+/// has thousands, and a commit of many of them would not be answered in time.
+///
+/// No share: the size of one step of the writer.
+pub const BATCH_WRITES_MAX: usize = 8_192;
 /// Changes waiting for the writer; beyond this the answer is 503.
 ///
 /// No share: the writer empties it in less than a second, and each request in flight has one change
@@ -51,6 +56,11 @@ pub const SHARD_SWEEP_MAX: Duration = Duration::from_secs(5);
 /// A shard that does not take its entries of reads within this time is passed over, so that the
 /// entries of other shards are written.
 pub const SHARD_READS_MAX: Duration = Duration::from_secs(1);
+/// Entries of reads of one shard, of several, that are not durable. The next read of the shard waits
+/// for a place, so that a shard that is held up delays no read of other shards.
+///
+/// No share: the share of a shard. Its tenants wait together, as they do for its writer.
+pub const SHARD_READS_WAITING_MAX: usize = 2_048;
 /// The time between two sweeps.
 pub const SWEEP_PERIOD: Duration = Duration::from_secs(15);
 /// Rows of a deleted tenant that one step removes. Requests of other tenants wait for a step, a few

@@ -11,6 +11,10 @@
 //! version byte (1), the generation (8), the number of the next entry of the shard's chain (8) and
 //! the digest (40), sealed. The generation is the number of transactions that changed records of the
 //! shard. Rows of scopes are in [`Table::Counts`], rows of shards in [`Table::Meta`].
+//!
+//! The rows of the tenants' shards open only with the [`Shards`] that they were written under, so a
+//! store whose assignment of tenants was changed behind its back is refused. The vault's own row is
+//! older than the assignment of a vault that moved to a database.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -22,6 +26,7 @@ use crate::secret::SecretBuffer;
 use crate::store::chain::Heads;
 use crate::store::change::Change;
 use crate::store::failure::StorageFailure;
+use crate::store::shards::Shards;
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::meta;
 use crate::store::tables::{self, Shard, Table};
@@ -51,6 +56,7 @@ pub struct RecordDigests {
 
 pub(super) struct DigestSealer {
     key: DigestKey,
+    shards: Shards,
     random: Random,
 }
 
@@ -110,7 +116,8 @@ impl RecordDigests {
             };
             scopes.insert(scope, tally);
         }
-        Ok(Some(Self { sealer: Arc::new(DigestSealer::new(key)), shards, scopes }))
+        let sealer = DigestSealer::new(key, snapshot.shards()?);
+        Ok(Some(Self { sealer: Arc::new(sealer), shards, scopes }))
     }
 
     /// Reads only the digests of the shards; `None` if one is missing or does not open.
@@ -119,12 +126,31 @@ impl RecordDigests {
         key: &DigestKey,
     ) -> Result<Option<OfShards>, StorageFailure> {
         let rows = snapshot.first(&meta::audit_records_of_shards(), usize::MAX)?;
+        let assignment = snapshot.shards()?;
         let read = rows.iter().map(|(place, sealed)| {
             let shard = meta::shard_of_key(place)?;
-            Some((shard, open(key, &WHOLE, Table::Meta, place, sealed)?))
+            Some((shard, open(key, &owner(shard, assignment), Table::Meta, place, sealed)?))
         });
         let shards: Option<OfShards> = read.collect();
         Ok(shards.filter(|shards| shards.contains_key(&Shard::VAULT)))
+    }
+
+    /// Fails if a row of a tenants' shard does not open: it is damaged, or the assignment of tenants
+    /// to shards was changed.
+    pub(super) fn check_assignment(
+        snapshot: &Snapshot,
+        key: &DigestKey,
+    ) -> Result<(), StorageFailure> {
+        let assignment = snapshot.shards()?;
+        for (place, sealed) in snapshot.first(&meta::audit_records_of_shards(), usize::MAX)? {
+            let shard = meta::shard_of_key(&place).unwrap_or_default();
+            let owner = owner(shard, assignment);
+            if shard != Shard::VAULT && open(key, &owner, Table::Meta, &place, &sealed).is_none() {
+                let what = "the digest of a shard, or the assignment of tenants to shards";
+                return Err(StorageFailure::Damaged(String::from(what)));
+            }
+        }
+        Ok(())
     }
 
     pub fn count(snapshot: &Snapshot, key: &DigestKey) -> Result<Self, StorageFailure> {
@@ -143,7 +169,7 @@ impl RecordDigests {
             touched.next.insert(shard, heads.of(shard).next);
         }
         let (of_shards, scopes) = (BTreeMap::new(), BTreeMap::new());
-        let sealer = Arc::new(DigestSealer::new(key));
+        let sealer = Arc::new(DigestSealer::new(key, shards));
         let mut digests = Self { sealer, shards: of_shards, scopes };
         digests.shards.insert(Shard::VAULT, DigestState::default());
         advance(&mut digests.shards, &mut digests.scopes, counted, &touched);
@@ -211,8 +237,8 @@ pub fn whole_of(shards: &OfShards) -> DigestState {
 }
 
 impl DigestSealer {
-    fn new(key: &DigestKey) -> Self {
-        Self { key: key.clone(), random: Random::new() }
+    fn new(key: &DigestKey, shards: Shards) -> Self {
+        Self { key: key.clone(), shards, random: Random::new() }
     }
 
     /// The rows to write in a store that other processes write too: `read` gives the newest rows.
@@ -230,7 +256,9 @@ impl DigestSealer {
         for shard in touched.next.keys() {
             let place = meta::audit_records(*shard);
             let state = match read(Table::Meta, &place)? {
-                Some(sealed) => open(&self.key, &WHOLE, Table::Meta, &place, &sealed),
+                Some(sealed) => {
+                    open(&self.key, &owner(*shard, self.shards), Table::Meta, &place, &sealed)
+                }
                 // The row of the vault's own shard is there from the start.
                 None => Some(DigestState::default()).filter(|_| *shard != Shard::VAULT),
             };
@@ -270,7 +298,7 @@ impl DigestSealer {
 
     fn row_of_shard(&self, shard: Shard, state: &DigestState) -> DigestRow {
         let place = meta::audit_records(shard);
-        let sealed = self.seal(&WHOLE, Table::Meta, &place, state);
+        let sealed = self.seal(&owner(shard, self.shards), Table::Meta, &place, state);
         (Table::Meta, place, sealed)
     }
 
@@ -357,6 +385,11 @@ impl DigestChanges {
             self.0.entry(scope).or_default().insert(&element);
         }
     }
+}
+
+/// The owner in the identity of a shard's row.
+fn owner(shard: Shard, shards: Shards) -> [u8; 16] {
+    if shard == Shard::VAULT { WHOLE } else { shards.fingerprint() }
 }
 
 const fn identity<'a>(scope: &'a [u8; 16], table: Table, place: &'a [u8]) -> Identity<'a> {

@@ -243,8 +243,7 @@ impl Store {
         self.0.metrics.queued.add(1);
         let is_shared = self.0.process.is_some();
         let turns = if is_shared { turns_of(&change, self.0.shards) } else { Turns::new() };
-        let lane = usize::from(lane_of(&turns).number());
-        self.queue(lane, Job::Commit(change, turns, reply)).inspect_err(|failure| {
+        self.queue(lane_of(&turns), Job::Commit(change, turns, reply)).inspect_err(|failure| {
             self.0.metrics.queued.add(-1);
             if *failure == CommitFailure::QueueFull {
                 self.0.metrics.refused.add(1);
@@ -255,19 +254,25 @@ impl Store {
 
     /// Returns when the writers have handled all jobs queued before. Nothing is written.
     pub async fn reach_writer(&self) -> Result<(), CommitFailure> {
-        for lane in 0..self.0.writers.len() {
+        // Together: each may be waiting for the turn of its shard.
+        let mut asked = Vec::with_capacity(self.0.writers.len());
+        for lane in self.0.shards.all().take(self.0.writers.len()) {
             let (reply, reached) = oneshot::channel();
             self.queue(lane, Job::Reach(reply))?;
+            asked.push(reached);
+        }
+        for reached in asked {
             reached.await.map_err(stopped)?;
         }
         Ok(())
     }
 
-    fn queue(&self, lane: usize, job: Job) -> Result<(), CommitFailure> {
-        if self.0.engine.is_held_up() {
+    fn queue(&self, lane: Shard, job: Job) -> Result<(), CommitFailure> {
+        if self.0.engine.is_held_up(lane) {
             return Err(CommitFailure::Unavailable);
         }
-        let writer = self.0.writers.get(lane).ok_or(CommitFailure::Stopped)?;
+        let writer =
+            self.0.writers.get(usize::from(lane.number())).ok_or(CommitFailure::Stopped)?;
         writer.try_send(job).map_err(|error| match error {
             TrySendError::Full(_) => CommitFailure::QueueFull,
             TrySendError::Disconnected(_) => CommitFailure::Stopped,
@@ -321,7 +326,9 @@ impl Store {
     /// Reads the digests. Every later change to a record updates them. Missing digests are reported
     /// as a fault and not recomputed, because that would hide their removal.
     pub fn keep_digests(&self, key: &DigestKey) -> Result<Option<DigestFault>, StorageFailure> {
-        let stored = RecordDigests::read(&self.snapshot()?, key)?;
+        let snapshot = self.snapshot()?;
+        RecordDigests::check_assignment(&snapshot, key)?;
+        let stored = RecordDigests::read(&snapshot, key)?;
         let Some(digests) = stored else { return Ok(Some(DigestFault::Missing)) };
         let fault = (!digests.add_up()).then_some(DigestFault::DoNotAddUp);
         *self.0.digests.lock() = Some(digests);

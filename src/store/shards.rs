@@ -44,6 +44,12 @@ impl Shards {
         [self.count.to_be_bytes().as_slice(), &self.key].concat()
     }
 
+    /// Names this assignment. Different ones have different names.
+    pub(in crate::store) fn fingerprint(self) -> [u8; 16] {
+        let hash = hmac_sha256(&self.key, &self.count.to_be_bytes());
+        hash.first_chunk().copied().unwrap_or_default()
+    }
+
     pub fn all(self) -> impl Iterator<Item = Shard> {
         (0..=self.count).map(Shard::new)
     }

@@ -9,7 +9,7 @@ use std::sync::mpsc::Receiver;
 
 use tokio::sync::oneshot;
 
-use crate::bounds::BATCH_CHANGES_MAX;
+use crate::bounds::{BATCH_CHANGES_MAX, BATCH_WRITES_MAX};
 use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
@@ -115,14 +115,18 @@ impl Writer {
         first: (Change, Reply),
         mut turns: Turns,
     ) -> Result<bool, StorageFailure> {
+        // A database takes seconds for many rows, and the answer to a batch has a deadline.
+        let most = if self.process.is_some() { BATCH_WRITES_MAX } else { usize::MAX };
+        let mut left = most.saturating_sub(first.0.writes.len());
         let mut jobs = vec![first];
         if self.lane != Shard::VAULT {
             self.engine.take_turn(self.lane);
         }
         let mut closing = false;
-        while jobs.len() < BATCH_CHANGES_MAX && !closing {
+        while jobs.len() < BATCH_CHANGES_MAX && left > 0 && !closing {
             match self.jobs.try_recv() {
                 Ok(Job::Commit(change, needed, reply)) => {
+                    left = left.saturating_sub(change.writes.len());
                     turns.extend(needed);
                     jobs.push((change, reply));
                 }

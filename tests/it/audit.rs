@@ -10,7 +10,8 @@ use strongroom::testing::{Change, Store, Table, tables};
 
 use crate::audit_follow::assert_consecutive;
 use crate::harness::{
-    Ended, KillOnDrop, Vault, get, needs_data_file, only_rule, post, run, wait_for_clients,
+    Ended, KillOnDrop, Vault, get, needs_data_file, needs_one_process, only_rule, post, run,
+    wait_for_clients,
 };
 use crate::threeds;
 
@@ -320,6 +321,7 @@ fn a_tenant_sees_neither_the_log_of_another_nor_what_its_quota_hides() {
 
 #[test]
 fn what_the_operator_does_is_in_the_chain_running_or_not() {
+    needs_one_process!("each process has an entry of its own end");
     let mut vault = Vault::start();
     let before = export(&vault).len();
     let tenant = vault.tenant("test");
@@ -461,6 +463,7 @@ fn a_changed_byte_a_removed_entry_and_a_cut_tail_are_found() {
 
 #[test]
 fn a_kill_leaves_the_entry_of_every_write_that_was_answered() {
+    needs_one_process!("the kill ends one process, and its clients go on with the others");
     let mut vault = Vault::start();
     let told = Mutex::new(BTreeSet::new());
     thread::scope(|scope| {

@@ -11,7 +11,8 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Directory, SetOnDrop, Vault, card, delete, needs_data_file, post, run, wait_until,
+    Directory, SetOnDrop, Vault, card, delete, needs_data_file, needs_one_process, post, run,
+    wait_until,
 };
 
 /// Records and index entries under the tenant's keys of this number, and the states of those keys.
@@ -243,6 +244,7 @@ fn what_is_asked_of_keys_must_make_sense() {
 
 #[test]
 fn uses_are_counted_and_kept() {
+    needs_one_process!("each process counts its own uses until it writes them");
     let mut vault = Vault::start();
     let uses = |vault: &Vault| {
         let list = vault.operator(&["key", "list", "--json"]).json();
@@ -304,6 +306,7 @@ fn kept_key(vault: &Vault) -> PathBuf {
 /// Each state of the files that a rotation can be cut off in.
 #[test]
 fn an_interrupted_replacement_of_the_master_key_is_finished_or_tried_again() {
+    needs_one_process!("the master key is replaced by a process that is alone");
     let mut vault = Vault::start();
     let id = vault.token(body("x"));
     let read = |vault: &Vault| vault.read(&id).with_status(200);
@@ -348,6 +351,7 @@ fn an_interrupted_replacement_of_the_master_key_is_finished_or_tried_again() {
 
 #[test]
 fn a_credential_is_replaced_by_the_operator() {
+    needs_one_process!("the master key is replaced by a process that is alone");
     let mut vault = Vault::start();
     let id = vault.token(body("x"));
     let text = fs::read_to_string(vault.config()).unwrap();
@@ -466,6 +470,7 @@ fn a_lost_master_key_comes_back_from_any_shares_that_are_enough() {
 
 #[test]
 fn shares_can_be_made_later_and_typed_in() {
+    needs_one_process!("the master key is replaced by a process that is alone");
     let vault = Vault::start();
     let made = vault.operator(&["key", "shares", "--scheme", "2-of-3"]).with_code(0).stdout;
     let typed: Vec<_> =

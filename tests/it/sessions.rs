@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Vault, get, only_rule, post};
+use crate::harness::{Answer, Vault, get, needs_one_process, only_rule, post};
 use crate::lifetimes::{now_plus, time_of};
 
 const READ: &[&str] = &["token:read"];
@@ -60,6 +60,7 @@ fn ids(page: &Answer) -> Vec<String> {
 
 #[test]
 fn a_session_is_made_authorized_and_used_as_an_api_key() {
+    needs_one_process!("the clock of each process stops at its own start");
     let vault = Vault::start_with(&["--stop-clock"]);
     let id = token(&vault, "card-1", &["/a/"]);
     let made = new(&vault);
@@ -85,6 +86,7 @@ fn a_body_of_the_request_for_a_session_is_ignored() {
 
 #[test]
 fn a_key_of_a_session_is_unknown_until_it_is_authorized_and_after_its_end() {
+    needs_one_process!("the clock of each process stops at its own start");
     let vault = Vault::start_with(&["--stop-clock"]);
     let id = token(&vault, "card-1", &["/a/"]);
     let unknown = "key_test_self_sess_4WbQfP5hKXe9Bb2xM3Wn7a.00112233445566778899aabbccddeeff";
@@ -191,6 +193,7 @@ fn an_authorization_reports_all_mistakes_of_its_body() {
 
 #[test]
 fn an_authorization_sets_the_end_of_the_session_up_to_a_day_ahead() {
+    needs_one_process!("the clock of each process stops at its own start");
     let vault = Vault::start_with(&["--stop-clock"]);
     let id = token(&vault, "card-1", &["/a/"]);
     let until = |seconds: i64| {
@@ -513,6 +516,7 @@ fn a_replay_by_a_session_with_conditions_is_checked_with_the_id_of_its_token() {
 
 #[test]
 fn a_session_shares_the_rate_limit_of_the_key_that_made_it() {
+    needs_one_process!("each process counts its own requests");
     let vault = Vault::start_with(&["--stop-clock", "--rate-limits", "on"]);
     let rights = json!({"permissions": READ});
     let keys = [(); 2].map(|()| session(&vault, rights.clone()));
@@ -530,6 +534,7 @@ fn a_session_shares_the_rate_limit_of_the_key_that_made_it() {
 
 #[test]
 fn expired_sessions_leave_nothing_and_the_file_is_sound() {
+    needs_one_process!("the sweep that removes a row may be that of another process");
     let mut vault = Vault::start_with(&["--stop-clock"]);
     let at = now_plus(&vault, 600);
     new(&vault);

@@ -197,17 +197,31 @@ fn one_idempotency_key_and_one_fingerprint_make_one_token_on_both_processes() {
     }
 }
 
-/// Runs two processes under load while `disturb` does its work, and then checks both.
-fn under_load(one: Vault, two: Vault, disturb: impl FnOnce([&RwLock<Vault>; 2], &dyn Fn(usize))) {
-    let key = one.keys.private.clone();
-    let vaults = [RwLock::new(one), RwLock::new(two)];
+/// Processes over one new database of this cluster.
+fn processes<const COUNT: usize>(cluster: &Arc<Cluster>) -> [Vault; COUNT] {
+    let first = first_on(cluster);
+    let url = url(&first);
+    let mut all = vec![first];
+    while all.len() < COUNT {
+        all.push(all[0].beside(&url));
+    }
+    all.try_into().unwrap_or_else(|_| panic!("there are as many as were asked for"))
+}
+
+/// Runs processes under load while `disturb` does its work, and then checks all.
+fn under_load<const COUNT: usize>(
+    vaults: [Vault; COUNT],
+    disturb: impl FnOnce([&RwLock<Vault>; COUNT], &dyn Fn(usize)),
+) {
+    let key = vaults[0].keys.private.clone();
+    let vaults = vaults.map(RwLock::new);
     let (stored, answers, stop) = (Stored::default(), AtomicUsize::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
-        let both = [&vaults[0], &vaults[1]];
-        let clients: Vec<_> = (0..CLIENTS)
+        let all = vaults.each_ref();
+        let clients: Vec<_> = (0..CLIENTS.max(2 * COUNT))
             .map(|name| {
                 let (stored, answers, stop, key) = (&stored, &answers, &stop, &key);
-                scope.spawn(move || load(&both, key, name, stored, answers, stop))
+                scope.spawn(move || load(&all, key, name, stored, answers, stop))
             })
             .collect();
         let _stop = SetOnDrop(&stop);
@@ -218,27 +232,28 @@ fn under_load(one: Vault, two: Vault, disturb: impl FnOnce([&RwLock<Vault>; 2], 
             });
         };
         await_answers(20);
-        disturb(both, &await_answers);
+        disturb(all, &await_answers);
         await_answers(20);
     });
-    let [mut one, mut two] = vaults.map(|vault| vault.into_inner().unwrap());
-    check(&one, &stored);
-    check(&two, &stored);
+    let mut vaults = vaults.map(|vault| vault.into_inner().unwrap());
+    for vault in &vaults {
+        check(vault, &stored);
+    }
     assert!(stored.lock().unwrap().len() > 40);
-    one.operator(&["audit", "verify"]).with_code(0);
-    assert_eq!((one.stop(), two.stop()), (Some(0), Some(0)));
-    two.verify().with_code(0);
+    vaults[0].operator(&["audit", "verify"]).with_code(0);
+    assert_eq!(vaults.each_mut().map(Vault::stop), [Some(0); COUNT]);
+    vaults[0].verify().with_code(0);
+}
+
+fn live(vault: &RwLock<Vault>) -> u64 {
+    status(&vault.read().unwrap())["processes"]["live"].as_u64().unwrap_or(0)
 }
 
 #[test]
 fn processes_are_replaced_by_another_version_one_by_one_under_load() {
     let Some(cluster) = Cluster::shared() else { return };
-    let (one, two) = with_other_program(|| {
-        let one = first_on(&cluster);
-        let two = one.beside(&url(&one));
-        (one, two)
-    });
-    under_load(one, two, |vaults, await_answers| {
+    let both: [Vault; 2] = with_other_program(|| processes(&cluster));
+    under_load(both, |vaults, await_answers| {
         let restart = |which: usize| vaults[which].write().unwrap().stop_and_restart();
         // Both forward, and one back and forward again.
         for (which, is_back) in [(0, false), (1, false), (0, true), (0, false)] {
@@ -248,7 +263,7 @@ fn processes_are_replaced_by_another_version_one_by_one_under_load() {
                 restart(which);
             }
             wait_until("both processes know each other", || {
-                vaults.iter().all(|it| status(&it.read().unwrap())["processes"]["live"] == 2)
+                vaults.iter().all(|vault| live(vault) == 2)
             });
             await_answers(10);
         }
@@ -256,18 +271,46 @@ fn processes_are_replaced_by_another_version_one_by_one_under_load() {
 }
 
 #[test]
-fn a_kill_of_either_process_under_load_loses_nothing_and_makes_nothing_twice() {
+fn a_kill_of_any_of_four_processes_under_load_loses_nothing_and_makes_nothing_twice() {
     let Some(cluster) = Cluster::shared() else { return };
-    let one = first_on(&cluster);
-    let two = one.beside(&url(&one));
-    under_load(one, two, |vaults, await_answers| {
-        for round in 0..thorough(2, 4) {
-            let mut vault = vaults[round % 2].write().unwrap();
-            vault.kill();
-            // The other process goes on alone.
+    under_load(processes::<4>(&cluster), |vaults, await_answers| {
+        for round in 0..thorough(2, 8) {
+            // At last two at once.
+            let [mut one, mut two] = [0, 1].map(|it| vaults[(round + it) % 4].write().unwrap());
+            one.kill();
+            if round % 2 == 1 {
+                two.kill();
+            }
+            // The other processes go on.
             await_answers(10);
-            vault.restart();
-            drop(vault);
+            one.restart();
+            if round % 2 == 1 {
+                two.restart();
+            }
+            drop((one, two));
+            await_answers(10);
+        }
+    });
+}
+
+#[test]
+fn a_process_that_is_paused_under_load_until_it_was_counted_out_writes_nothing_of_its_own() {
+    let Some(cluster) = Cluster::shared() else { return };
+    under_load(processes::<4>(&cluster), |vaults, await_answers| {
+        for round in 0..thorough(1, 3) {
+            let (paused, other) = (vaults[round], vaults[round + 1]);
+            wait_until("four processes that know each other", || live(other) == 4);
+            let held = paused.read().unwrap();
+            thread::scope(|scope| {
+                held.signal("STOP");
+                // Clients ask no process that someone waits to change.
+                let waiting = scope.spawn(|| drop(paused.write().unwrap()));
+                wait_until("it is counted out", || live(other) == 3);
+                await_answers(10);
+                held.signal("CONT");
+                drop(held);
+                waiting.join().unwrap();
+            });
             await_answers(10);
         }
     });
@@ -276,9 +319,7 @@ fn a_kill_of_either_process_under_load_loses_nothing_and_makes_nothing_twice() {
 #[test]
 fn a_restart_of_the_database_under_load_loses_nothing_and_needs_no_restart_of_a_process() {
     let Some(cluster) = Cluster::start().map(Arc::new) else { return };
-    let one = first_on(&cluster);
-    let two = one.beside(&url(&one));
-    under_load(one, two, |vaults, await_answers| {
+    under_load(processes::<4>(&cluster), |vaults, await_answers| {
         for ends in [Cluster::crash, Cluster::stop] {
             ends(&cluster);
             for vault in vaults {
@@ -298,7 +339,7 @@ fn a_connection_that_is_cut_in_the_middle_of_a_commit_costs_no_answered_write() 
     let cutter = Cutter::before(cluster.directory());
     let way = one.database().unwrap().url_at(cutter.directory());
     let two = one.beside(&way);
-    under_load(one, two, |_, await_answers| {
+    under_load([one, two], |_, await_answers| {
         cutter.cut(vec![Moment::After, Moment::Before, Moment::After, Moment::Before]);
         wait_until("four cuts", || cutter.made() == 4);
         await_answers(20);

@@ -111,3 +111,34 @@ fn a_held_shard_delays_neither_writes_nor_upkeep_of_tenants_in_other_shards() {
     sweep("0").with_code(0);
     assert_eq!(expiries(&database, &vault.tenant_id), "0");
 }
+
+/// A list of log entries waits for the entries of reads, but not for those of other shards.
+#[test]
+fn a_held_shard_delays_no_entry_of_a_read_of_a_tenant_in_another_shard() {
+    let Some((vault, database)) = vault() else { return };
+    let shard = shard_of(&vault, &database, &vault.keys.private);
+    let other = wait_for("a tenant of another shard", || {
+        let tenant = vault.tenant("test");
+        (shard_of(&vault, &database, &tenant.keys.private) != shard).then_some(tenant)
+    });
+    let tokens = [&vault.keys, &other.keys].map(|keys| {
+        let made = vault.send(&token(&keys.private)).with_status(201);
+        format!("/tokens/{}", made.id())
+    });
+    let reader = vault.operators_key(&other.id, "management", "log:read");
+    let held = database.hold_turn(&shard);
+    vault.get(&tokens[0], &vault.keys.private).with_status(200);
+    vault.get("/logs", &vault.keys.management).problem(503);
+    vault.get(&tokens[1], &other.keys.private).with_status(200);
+    let listed = vault.get("/logs", &reader).with_status(200);
+    let id = tokens[1].trim_start_matches("/tokens/");
+    let reads = |listed: &Answer| {
+        let entries = listed.json["data"].as_array().unwrap().clone();
+        entries.iter().filter(|it| it["operation"] == "read" && it["entity_id"] == id).count()
+    };
+    assert_eq!(reads(&listed), 1, "{}", listed.text());
+    drop(held);
+    wait_until("the shard writes again", || {
+        vault.get("/logs", &vault.keys.management).status == 200
+    });
+}

@@ -9,7 +9,9 @@ use base64::engine::general_purpose::STANDARD;
 use ring::signature::{RSA_PSS_2048_8192_SHA256, UnparsedPublicKey};
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Psp, Received, Vault, get, output_of, post, wait_until};
+use crate::harness::{
+    Answer, Psp, Received, Vault, get, needs_one_process, output_of, post, wait_until,
+};
 use crate::limits::check_row;
 use crate::watch::metric;
 
@@ -456,6 +458,7 @@ fn a_test_event_of_a_receiver_that_fails_waits_as_other_events_do() {
 
 #[test]
 fn test_events_count_against_the_limits_of_their_key() {
+    needs_one_process!("each process counts its own requests");
     let vault = Vault::start_with(&["--rate-limits", "on", "--stop-clock"]);
     let request = post(&format!("/webhooks/{MISSING}/test")).key(&vault.keys.management);
     check_row(&vault, &request, 50);

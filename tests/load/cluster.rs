@@ -17,9 +17,15 @@ const VERSIONS: [&str; 4] = ["18", "17", "16", "15"];
 /// The user of Debian's package, since root may not run a server.
 const USER: &str = "postgres";
 const OWNER: &str = "strongroom";
+const STATEMENTS: &str = "SELECT format('%s calls, %s us, %s rows: %s', calls, \
+    round((mean_exec_time * 1000)::numeric), rows, left(regexp_replace(query, '\\s+', ' ', 'g'), 70)) \
+    FROM pg_stat_statements JOIN pg_database ON pg_database.oid = dbid WHERE datname = $1::text::name \
+    ORDER BY total_exec_time DESC LIMIT 8";
 
 pub(crate) struct Cluster {
     pub(crate) directory: PathBuf,
+    /// Statements are counted by PostgreSQL's own extension.
+    statements: bool,
     /// Stops the server and removes the directory at the end of its input.
     watcher: Child,
 }
@@ -27,6 +33,15 @@ pub(crate) struct Cluster {
 impl Cluster {
     /// `None` if PostgreSQL is not installed.
     pub(crate) fn start() -> Outcome<Option<Self>> {
+        Self::start_with(false)
+    }
+
+    /// With counts of statements, which take a few percent of the database's time.
+    pub(crate) fn counting_statements() -> Outcome<Option<Self>> {
+        Self::start_with(true)
+    }
+
+    fn start_with(statements: bool) -> Outcome<Option<Self>> {
         let Some(programs) = programs() else { return Ok(None) };
         // Most machines keep /tmp in memory, where a sync costs nothing, and any user may enter /var/tmp.
         let directory = PathBuf::from(format!("/var/tmp/strongroom-load-{}", std::process::id()));
@@ -37,7 +52,7 @@ impl Cluster {
         }
         succeed(install.arg(&directory))?;
         let watcher = watch(&programs, &directory)?;
-        let cluster = Self { directory, watcher };
+        let cluster = Self { directory, statements, watcher };
         cluster.run(&programs)?;
         Ok(Some(cluster))
     }
@@ -48,8 +63,9 @@ impl Cluster {
         initdb.args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--username", OWNER]);
         succeed(initdb.arg("--pgdata").arg(&data))?;
         let options = format!(
-            "-c max_connections=300 -c listen_addresses= -c unix_socket_directories={}",
-            self.directory.display()
+            "-c max_connections=300 -c listen_addresses= -c unix_socket_directories={} {}",
+            self.directory.display(),
+            if self.statements { "-c shared_preload_libraries=pg_stat_statements" } else { "" }
         );
         let mut start = unprivileged(&programs.join("pg_ctl"))?;
         start.args(["start", "--wait", "--silent", "--options", &options]);
@@ -61,6 +77,15 @@ impl Cluster {
         let client = connect(&self.directory, "postgres").await?;
         client.batch_execute(&format!("CREATE DATABASE {database} TEMPLATE template0")).await?;
         Ok(format!("postgres://{OWNER}@/{database}?host={}", self.directory.display()))
+    }
+
+    /// The statements of a database that took the most time, and forgets them.
+    pub(crate) async fn statements(&self, database: &str) -> Outcome<Vec<String>> {
+        let client = connect(&self.directory, "postgres").await?;
+        client.batch_execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements").await?;
+        let rows = client.query(STATEMENTS, &[&database]).await?;
+        client.batch_execute("SELECT pg_stat_statements_reset()").await?;
+        Ok(rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?)
     }
 
     pub(crate) async fn number(&self, database: &str, query: &str) -> Outcome<i64> {

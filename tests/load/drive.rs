@@ -6,6 +6,7 @@ use crate::client::{ANSWER_MAX, Connection, Target, block_on, id_of};
 use crate::proc;
 use crate::request::{Created, Kind, Load, Requests, Sent, Work};
 use crate::stats::{Histogram, quotient};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -79,7 +80,9 @@ pub(crate) fn drive_all(
             .collect();
         barrier.wait();
         thread::sleep(pace.warm);
-        let cpu_s = || targets.iter().map(|target| proc::cpu_s(target.pid)).sum::<Option<f64>>();
+        // Several tenants of one server are several targets.
+        let servers: BTreeSet<u32> = targets.iter().map(|target| target.pid).collect();
+        let cpu_s = || servers.iter().map(|pid| proc::cpu_s(*pid)).sum::<Option<f64>>();
         let (cpu_before, from) = (cpu_s(), Instant::now());
         thread::sleep(pace.window);
         let (cpu_after, took) = (cpu_s(), from.elapsed());

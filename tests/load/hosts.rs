@@ -29,7 +29,7 @@ pub(crate) fn measure(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
     println!(
         "\nhosts: creates of {TENANTS} tenants by several processes over one database, {HEADLINE} connections"
     );
-    let Some(cluster) = Cluster::start()? else {
+    let Some(cluster) = Cluster::counting_statements()? else {
         println!("hosts: skipped, PostgreSQL is not installed");
         return Ok(());
     };
@@ -62,6 +62,9 @@ pub(crate) fn measure(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
                     .first_error
                     .map_or(String::new(), |why| format!(", {} errors: {why}", slice.errors)),
             );
+            for statement in block_on(cluster.statements(&name))? {
+                println!("    {statement}");
+            }
         }
     }
     Ok(())

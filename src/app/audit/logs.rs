@@ -56,7 +56,7 @@ impl Audit<'_> {
         size: usize,
     ) -> Result<LogPage, Error> {
         // Reads that were answered before this request must be in the list.
-        self.flush_reads().await?;
+        self.flush_reads_of(caller.tenant.id).await?;
         let walk = || walk_logs(self, caller, query, start, size);
         let page = self.vault.walks.run(caller.party(), walk).await??;
         // The page is shown only if its reading has an entry.

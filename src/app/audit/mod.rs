@@ -62,7 +62,7 @@ impl Vault {
     /// Call it before the vault takes requests: it replaces the queue of reads.
     #[must_use]
     pub fn with_audit(mut self, policy: AuditPolicy) -> Self {
-        self.reads = ReadQueue::new(policy.reads);
+        self.reads = ReadQueue::new(policy.reads, &self.store);
         self.audit_retention = policy.retention;
         self
     }

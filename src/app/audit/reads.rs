@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use smallvec::SmallVec;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::sync::{Mutex, Notify, oneshot};
+use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::app::audit::entry::AuditScope;
 use crate::app::audit::entry::EventEffects;
@@ -18,12 +20,13 @@ use crate::app::error::Error;
 use crate::app::{Audit, Vault, origin};
 use crate::bounds::{
     AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT, AUDIT_RETRY, SHARD_READS_MAX,
+    SHARD_READS_WAITING_MAX,
 };
 use crate::domain::audit::{Act, AuditEntry, Entity};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
-use crate::store::{Change, CommitFailure, Shard, Snapshot, Verdict};
+use crate::store::{Change, CommitFailure, Shard, Snapshot, Store, Verdict};
 
 /// The entries of one request. Most requests have one.
 pub(in crate::app) type FewEntries = SmallVec<[AuditEntry; 1]>;
@@ -39,7 +42,9 @@ impl Audit<'_> {
         let (written, wait) = self.vault.reads.waiter();
         let has_event = has_event(self.vault, caller.tenant.id)?;
         let entry = read_entry(caller, entity, at);
-        let noted = ReadNote { tenant: caller.tenant.id, entry, has_event, written };
+        let tenant = caller.tenant.id;
+        let place = self.places(tenant, 1).await?;
+        let noted = ReadNote { tenant, entry, has_event, written, _place: place, number: 0 };
         self.vault.reads.sender.send(noted).await.map_err(|closed| stopped(&closed))?;
         self.vault.reads.announce();
         until(wait).await
@@ -68,25 +73,51 @@ impl Audit<'_> {
             return Ok(());
         }
         let has_event = has_event(self.vault, tenant)?;
+        let mut in_shard = self.places(tenant, count).await?;
         let places = self.vault.reads.sender.reserve_many(count).await;
         let places = places.map_err(|closed| stopped(&closed))?;
         let (mut written, wait) = self.vault.reads.waiter();
-        for (number, (place, entry)) in places.zip(entries).enumerate() {
+        for (number, (queued, entry)) in places.zip(entries).enumerate() {
             // Entries are written in order, so the last one is durable after all others.
             let is_last = number.saturating_add(1) == count;
             let written = written.take_if(|_| is_last);
-            place.send(ReadNote { tenant, entry, has_event, written });
+            let place = in_shard.as_mut().and_then(|places| places.split(1));
+            queued.send(ReadNote { tenant, entry, has_event, written, _place: place, number: 0 });
         }
         self.vault.reads.announce();
         until(wait).await
     }
 
+    /// Waits until the tenant's shard has room for further entries. `None` with one process, whose
+    /// queue is the room of its only shard.
+    async fn places(
+        self,
+        tenant: TenantId,
+        count: usize,
+    ) -> Result<Option<OwnedSemaphorePermit>, Error> {
+        let Some(share) = self.vault.reads.share_of(self.vault, tenant) else { return Ok(None) };
+        let places = Arc::clone(share).acquire_many_owned(places_of(count)).await;
+        places.map(Some).map_err(|closed| stopped(&closed))
+    }
+
     /// For an operation that was dropped and cannot wait. If the queue is full, the entries go to
     /// the writer directly.
     pub(super) fn note_abandoned(self, tenant: TenantId, entries: FewEntries) {
-        if let Ok(places) = self.vault.reads.sender.try_reserve_many(entries.len()) {
-            for (place, entry) in places.zip(entries) {
-                place.send(ReadNote { tenant, entry, has_event: false, written: None });
+        let share = self.vault.reads.share_of(self.vault, tenant).map(Arc::clone);
+        let in_shard = share.map(|it| it.try_acquire_many_owned(places_of(entries.len())));
+        let places = self.vault.reads.sender.try_reserve_many(entries.len());
+        if let (Ok(mut in_shard), Ok(places)) = (in_shard.transpose(), places) {
+            for (queued, entry) in places.zip(entries) {
+                let place = in_shard.as_mut().and_then(|places| places.split(1));
+                let (has_event, written) = (false, None);
+                queued.send(ReadNote {
+                    tenant,
+                    entry,
+                    has_event,
+                    written,
+                    _place: place,
+                    number: 0,
+                });
             }
             self.vault.reads.announce();
         } else {
@@ -120,9 +151,41 @@ impl Audit<'_> {
     }
 
     /// Returns when every read that was queued before this call is durable. Later reads are not
-    /// waited for: under load the queue may never be empty.
+    /// waited for: under load the queue may never be empty. Fails if a shard is held up.
     pub async fn flush_reads(self) -> Result<(), Error> {
-        self.flush(Wait::ForAll).await.map(|_none| ())
+        self.flush_all_of(None).await
+    }
+
+    /// As [`Audit::flush_reads`], for the reads of one tenant. Other shards may be held up.
+    pub(in crate::app) async fn flush_reads_of(self, tenant: TenantId) -> Result<(), Error> {
+        self.flush_all_of(Some(tenant)).await
+    }
+
+    async fn flush_all_of(self, tenant: Option<TenantId>) -> Result<(), Error> {
+        if !self.vault.processes().may_be_several() {
+            return self.flush(Wait::ForAll).await.map(|_none| ());
+        }
+        let shard = tenant.map(|tenant| self.vault.shard_of(tenant));
+        let (mut end, mut pause) = (None, AUDIT_RETRY);
+        let flushed = async {
+            loop {
+                // Not locked between two looks, so that entries are written meanwhile.
+                let outbox = self.vault.reads.outbox.lock().await;
+                let queued = u64::try_from(outbox.queue.len()).unwrap_or(u64::MAX);
+                let end = *end.get_or_insert(outbox.next.saturating_add(queued));
+                drop(outbox);
+                self.flush(Wait::ForNone).await?;
+                if !self.vault.reads.outbox.lock().await.has_before(self.vault, end, shard) {
+                    return Ok(());
+                }
+                tokio::time::sleep(pause).await;
+                pause = pause.saturating_mul(2).min(AUDIT_READS_WAIT);
+            }
+        };
+        let flushed = self.vault.for_a_while(flushed).await;
+        // The flusher goes on with what this one has submitted.
+        self.vault.reads.wake.notify_one();
+        flushed
     }
 
     /// Returns the number of entries that are neither queued nor durable.
@@ -133,20 +196,18 @@ impl Audit<'_> {
         outbox.hear(self.vault, wait).await?;
         let mut left = outbox.queue.len();
         loop {
-            // A shard that is held up must not fill the memory.
+            // A writer without room must not fill the memory. The entries of shards have shares.
+            let is_shared = wait != Wait::ForAll;
             let room = AUDIT_QUEUE_MAX.saturating_sub(outbox.len());
+            let room = if is_shared { AUDIT_CHANGE_ENTRIES_MAX } else { room };
             for _ in 0..left.min(AUDIT_CHANGE_ENTRIES_MAX).min(room) {
                 let Ok(noted) = outbox.queue.try_recv() else { break };
-                outbox.taken.push(noted);
+                outbox.take(noted);
                 left = left.saturating_sub(1);
             }
             self.submit_taken(&mut outbox)?;
             outbox.hear(self.vault, wait).await?;
-            let is_done = match wait {
-                Wait::ForAll => left == 0 && outbox.len() == 0,
-                Wait::Promptly => left == 0 || outbox.len() >= AUDIT_QUEUE_MAX,
-            };
-            if is_done {
+            if left == 0 && (is_shared || outbox.len() == 0) {
                 return Ok(outbox.len());
             }
             if !outbox.taken.is_empty() {
@@ -187,7 +248,7 @@ impl Audit<'_> {
                 }
                 // Reads that cannot be audited are not answered, so the queue is closed.
                 Err(CommitFailure::Impossible(_) | CommitFailure::Stopped) => {
-                    outbox.queue.close();
+                    outbox.close(self.vault);
                     return Err(Error::Stopped);
                 }
             }
@@ -248,6 +309,13 @@ pub(in crate::app) struct ReadQueue {
     /// True from the first queued entry until the flusher starts to empty the queue.
     pub(super) is_known: AtomicBool,
     pub(super) wake: Notify,
+    /// Places for the entries of each shard that are not durable; empty with one process.
+    shares: Vec<Arc<Semaphore>>,
+}
+
+/// No request has more entries than a shard has places.
+fn places_of(count: usize) -> u32 {
+    u32::try_from(count.min(SHARD_READS_WAITING_MAX)).unwrap_or(u32::MAX)
 }
 
 #[derive(Debug)]
@@ -258,6 +326,10 @@ pub(super) struct ReadNote {
     pub(super) has_event: bool,
     /// Signalled when the entry is durable.
     pub(super) written: Option<oneshot::Sender<()>>,
+    /// Its place among the entries of its shard, which it keeps until it is durable.
+    pub(super) _place: Option<OwnedSemaphorePermit>,
+    /// Its number among the entries that were taken from the queue.
+    pub(super) number: u64,
 }
 
 /// The receiving end of the queue. Entries that were taken from the queue stay here until the
@@ -265,6 +337,8 @@ pub(super) struct ReadNote {
 #[derive(Debug)]
 pub(super) struct Outbox {
     pub(super) queue: Receiver<ReadNote>,
+    /// The number of the next entry that is taken.
+    next: u64,
     pub(super) taken: Vec<ReadNote>,
     /// At most one change for each shard.
     pub(super) handed: Vec<SubmittedReads>,
@@ -276,6 +350,7 @@ enum Wait {
     ForAll,
     /// All but those of a shard that has kept an earlier flush waiting.
     Promptly,
+    ForNone,
 }
 
 pub(super) struct SubmittedReads {
@@ -294,6 +369,27 @@ impl Outbox {
         handed.fold(self.taken.len(), usize::saturating_add)
     }
 
+    fn take(&mut self, mut noted: ReadNote) {
+        noted.number = self.next;
+        self.next = self.next.saturating_add(1);
+        self.taken.push(noted);
+    }
+
+    /// True if entries before this number are not durable: those of one shard, or any.
+    fn has_before(&self, vault: &Vault, end: u64, shard: Option<Shard>) -> bool {
+        let is_of = |other: Shard| shard.is_none_or(|shard| shard == other);
+        let is_before = |noted: &ReadNote| noted.number < end;
+        self.next < end
+            || self.handed.iter().any(|it| is_of(it.shard) && it.noted.iter().any(is_before))
+            || self.taken.iter().any(|it| is_before(it) && is_of(vault.shard_of(it.tenant)))
+    }
+
+    /// From now on, no read is answered.
+    fn close(&mut self, vault: &Vault) {
+        self.queue.close();
+        vault.reads.shares.iter().for_each(|share| share.close());
+    }
+
     /// Waits for the verdicts on the submitted entries.
     async fn hear(&mut self, vault: &Vault, wait: Wait) -> Result<(), CommitFailure> {
         let heard = poll_fn(|context| {
@@ -306,8 +402,9 @@ impl Outbox {
         let heard = match wait {
             Wait::ForAll => Ok(heard.await),
             Wait::Promptly => tokio::time::timeout(SHARD_READS_MAX, heard).await,
+            Wait::ForNone => tokio::time::timeout(Duration::ZERO, heard).await,
         };
-        if heard.is_err() {
+        if heard.is_err() && wait == Wait::Promptly {
             self.handed.iter_mut().for_each(|handed| handed.is_late = true);
         }
         heard.unwrap_or(Ok(()))
@@ -335,7 +432,7 @@ impl Outbox {
                     continue;
                 }
                 Err(failure) => {
-                    self.queue.close();
+                    self.close(vault);
                     return Err(failure);
                 }
             }
@@ -352,15 +449,24 @@ impl Outbox {
 opaque_debug!(SubmittedReads);
 
 impl ReadQueue {
-    pub(in crate::app) fn new(mode: AuditReads) -> Self {
+    pub(in crate::app) fn new(mode: AuditReads, store: &Store) -> Self {
         let (sender, queue) = channel(AUDIT_QUEUE_MAX);
+        let shards = store.shared().into_iter().flat_map(|_| store.shards().all());
         Self {
             mode,
             sender,
-            outbox: Mutex::new(Outbox { queue, taken: Vec::new(), handed: Vec::new() }),
+            outbox: Mutex::new(Outbox { queue, next: 0, taken: Vec::new(), handed: Vec::new() }),
             is_known: AtomicBool::new(false),
             wake: Notify::new(),
+            shares: shards.map(|_| Arc::new(Semaphore::new(SHARD_READS_WAITING_MAX))).collect(),
         }
+    }
+
+    fn share_of(&self, vault: &Vault, tenant: TenantId) -> Option<&Arc<Semaphore>> {
+        if self.shares.is_empty() {
+            return None;
+        }
+        self.shares.get(usize::from(vault.shard_of(tenant).number()))
     }
 
     /// Signals that an entry is durable. Only strict mode waits for it.

@@ -7,6 +7,7 @@ use crate::app::Vault;
 use crate::app::commit::idempotency::Guard;
 use crate::app::error::{Error, Fault};
 use crate::bounds::{DECISIONS_MAX, SHARD_SWEEP_MAX};
+use crate::domain::id::TenantId;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::store::{Authority, Change, Shard, Snapshot, Verdict};
 
@@ -92,6 +93,10 @@ impl Vault {
             return work.await;
         }
         tokio::time::timeout(SHARD_SWEEP_MAX, work).await.unwrap_or(Err(Error::Busy))
+    }
+
+    pub(in crate::app) fn shard_of(&self, tenant: TenantId) -> Shard {
+        self.store.shards().of_scope(tenant.bytes())
     }
 
     /// Groups rows by the shards of their scopes.

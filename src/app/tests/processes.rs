@@ -17,7 +17,7 @@ use crate::app::tokens::evaluations::Work;
 use crate::app::{
     Beat, Caller, Error, Step, TokenDraft, Vault, Walk, WebhookDraft, Write, WriteOutcome,
 };
-use crate::bounds::{AUDIT_RETRY, LEADER_DOUBT_AFTER};
+use crate::bounds::{AUDIT_RETRY, LEADER_DOUBT_AFTER, SHARD_READS_WAITING_MAX};
 use crate::clock::Clock;
 use crate::crypto::Random;
 use crate::domain::audit::{Entity, EntityKind};
@@ -507,4 +507,20 @@ async fn an_entry_of_a_read_outlasts_a_database_that_does_not_answer() {
         within("the entry is written", written).await.unwrap();
     }
     assert_eq!(entries(), before + 2);
+}
+
+#[tokio::test]
+async fn a_shard_with_many_entries_that_are_not_written_takes_no_more_until_they_are() {
+    let pair = pair().await;
+    let (audit, own) = (pair.first.audit(), caller(&pair.first));
+    let token = Entity::new(EntityKind::Token, Uuid::from_u128(7));
+    let note = || audit.note_read(&own, token.clone(), pair.first.now());
+    for _ in 0..SHARD_READS_WAITING_MAX {
+        note().await.unwrap();
+    }
+    let mut next = pin!(note());
+    let waited = tokio::time::timeout(AUDIT_RETRY, next.as_mut()).await;
+    assert!(waited.is_err(), "it waits for a place");
+    within("all are written", audit.flush_reads()).await.unwrap();
+    within("there is a place", next).await.unwrap();
 }

@@ -91,9 +91,10 @@ pub trait Engine: fmt::Debug + Send + Sync {
         Ok(())
     }
 
-    /// Returns true while no write can succeed until another program answers. New changes are
-    /// refused meanwhile, so that callers learn at once that they were not made.
-    fn is_held_up(&self) -> bool {
+    /// Returns true while no write of this lane ([`lane_of`]) can succeed until another program
+    /// answers. New changes are refused meanwhile, so that callers learn at once that they were not
+    /// made.
+    fn is_held_up(&self, _lane: Shard) -> bool {
         false
     }
 
@@ -156,14 +157,11 @@ pub trait Read: Send + Sync {
         keys.iter().map(|(table, key)| self.get(*table, key)).collect()
     }
 
-    /// As [`Read::get_many`], for rows of shards whose turn the batch does not have. Until the batch
-    /// ends, no other one changes them as `hold` says.
-    fn get_and_hold(
-        &self,
-        keys: &[(Table, &[u8])],
-        _hold: Hold,
-    ) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
-        self.get_many(keys)
+    /// As [`Read::get_many`] for each of these sets, in one round trip. A set of rows of shards whose
+    /// turn the batch does not have is held: until the batch ends, no other one changes them as
+    /// [`Hold`] says.
+    fn get_sets(&self, [one, two, three]: &[KeySet<'_>; 3]) -> Result<ValueSets, StorageFailure> {
+        Ok([self.get_many(&one.0)?, self.get_many(&two.0)?, self.get_many(&three.0)?])
     }
 
     /// Rows from one end of the range on, at most `count_max`.
@@ -186,6 +184,10 @@ pub trait Read: Send + Sync {
         0
     }
 }
+
+/// Rows to read together.
+pub type KeySet<'a> = (Vec<(Table, &'a [u8])>, Option<Hold>);
+pub type ValueSets = [Vec<Option<Vec<u8>>>; 3];
 
 /// The changes of a row that other batches must not make.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -42,11 +42,11 @@ impl<'t> Batch<'t> {
         self
     }
 
-    /// In a shared store, reads nearly all rows that the changes need in two or three round trips: only the places of
-    /// audit rows depend on another row. Other rows are read one by one. Rows that are most likely
-    /// new are not read, if the engine refuses them should they exist. Rows of shards whose turn the
-    /// batch does not have are held as they are, so that the decision is still right when the batch
-    /// is written.
+    /// In a shared store, reads nearly all rows that the changes need in one round trip or two: only
+    /// the places of audit rows depend on another row. Other rows are read one by one. Rows that are
+    /// most likely new are not read, if the engine refuses them should they exist. Rows of shards
+    /// whose turn the batch does not have are held as they are, so that the decision is still right
+    /// when the batch is written.
     pub(in crate::store) fn read_ahead(
         &mut self,
         changes: &[Change],
@@ -82,9 +82,11 @@ impl<'t> Batch<'t> {
                 self.know(table, key, None);
             }
         }
-        self.read_places(places, None)?;
-        self.read_places(present, Some(Hold::Delete))?;
-        self.read_places(unchanged, Some(Hold::Change))?;
+        self.read_places([
+            (places, None),
+            (present, Some(Hold::Delete)),
+            (unchanged, Some(Hold::Change)),
+        ])?;
         let mut next = BTreeMap::new();
         for shard in turns {
             next.insert(*shard, self.head(*shard)?.next);
@@ -102,20 +104,21 @@ impl<'t> Batch<'t> {
             }
             return Ok(());
         }
-        self.read_places(rows, None)
+        self.read_places([(rows, None), Default::default(), Default::default()])
     }
 
-    fn read_places(&mut self, places: Places, hold: Option<Hold>) -> Result<(), StorageFailure> {
-        if places.is_empty() {
-            return Ok(());
-        }
-        let keys: Vec<_> = places.iter().map(|(table, key)| (*table, key.as_slice())).collect();
-        let values = match hold {
-            None => self.stored.get_many(&keys),
-            Some(hold) => self.stored.get_and_hold(&keys, hold),
-        }?;
-        for ((table, key), value) in places.into_iter().zip(values) {
-            self.know(table, key, value);
+    fn read_places(&mut self, sets: [(Places, Option<Hold>); 3]) -> Result<(), StorageFailure> {
+        let values = {
+            let keys = sets.each_ref().map(|(places, hold)| {
+                let keys = places.iter().map(|(table, key)| (*table, key.as_slice())).collect();
+                (keys, *hold)
+            });
+            self.stored.get_sets(&keys)?
+        };
+        for ((places, _), values) in sets.into_iter().zip(values) {
+            for ((table, key), value) in places.into_iter().zip(values) {
+                self.know(table, key, value);
+            }
         }
         Ok(())
     }

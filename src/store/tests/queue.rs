@@ -1,10 +1,14 @@
 //! The writer's queue: its bound, and the changes of clients that disconnect.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::bounds::{BATCH_CHANGES_MAX, QUEUE_CHANGES_MAX};
+use crate::bounds::{BATCH_CHANGES_MAX, BATCH_WRITES_MAX, QUEUE_CHANGES_MAX};
 use crate::metrics::{Checks, Observe as _};
+use crate::store::alarm::Alarm;
+use crate::store::engine::Engine as _;
+use crate::store::engine::memory::MemoryEngine;
 use crate::store::tests::disk::{EIO, Fault, Operation, TestDisk};
 use crate::store::tests::{block_on, end_of, has, open, put};
 use crate::store::{Change, CommitFailure, Store, Table, Verdict};
@@ -64,6 +68,26 @@ fn what_queues_behind_a_commit_is_committed_together() {
     let syncs = disk.count(Operation::Sync) - before;
     assert!(100 < BATCH_CHANGES_MAX && syncs <= 6, "{syncs} syncs for 100 changes");
     assert!((0..=100).all(|key| has(&store, key)));
+}
+
+#[test]
+fn a_batch_of_a_shared_store_has_a_bounded_number_of_writes() {
+    let engine = Arc::new(MemoryEngine::shared());
+    let store = Store::open_engine(Arc::<MemoryEngine>::clone(&engine), Alarm::default()).unwrap();
+    let large = || {
+        let writes = (0..BATCH_WRITES_MAX / 2).map(|_| Change::new().count(b"n".to_vec(), 1));
+        writes.fold(Change::new(), Change::and)
+    };
+    let changes = 40;
+    let before = engine.health().sequence;
+    for _ in 1..changes {
+        assert!(hand_over(&store, large()).is_pending());
+    }
+    assert_eq!(block_on(store.commit(large())), Ok(Verdict::Applied));
+    let batches = engine.health().sequence - before;
+    assert!(batches >= changes / 2, "{batches} batches");
+    let counted = store.snapshot().unwrap().count(b"n").unwrap();
+    assert_eq!(counted, i64::try_from(BATCH_WRITES_MAX / 2).unwrap() * 40);
 }
 
 #[test]

@@ -211,6 +211,63 @@ fn a_head_or_a_digest_of_a_shard_that_was_removed_is_found() {
 }
 
 #[test]
+fn rows_of_one_shard_in_the_place_of_those_of_another_are_found() {
+    for case in ["entries", "heads", "digests"] {
+        let (engine, store) = vault();
+        let (one, shard) = of_shard(&store);
+        let is_elsewhere = |it: &TenantId| store.shards().of_scope(it.bytes()) != shard;
+        let other = tenants().find(is_elsewhere).unwrap();
+        let home = store.shards().of_scope(other.bytes());
+        // All other entries of this test are alike.
+        let sealed = SealedEntries { scope: *other.bytes(), at: AT, count: 1, sealed: vec![9; 40] };
+        commit(&store, Change::new().audit(sealed));
+        let snapshot = store.snapshot().unwrap();
+        let meta = |key: &[u8]| snapshot.value(Table::Meta, key).unwrap().unwrap();
+        let exchanged = |keys: [Vec<u8>; 2]| {
+            let [first, second] = keys.each_ref().map(|key| meta(key));
+            let [one, other] = keys;
+            Change::new().put(Table::Meta, one, second).put(Table::Meta, other, first)
+        };
+        let ((key, value), (other_key, other_value)) =
+            (last_row(&store, one), last_row(&store, other));
+        let change = match case {
+            "entries" => Change::new().put(Table::Audit, key, other_value).put(
+                Table::Audit,
+                other_key,
+                value,
+            ),
+            "heads" => exchanged([shard, home].map(tables::meta::audit_head)),
+            _ => exchanged([shard, home].map(tables::meta::audit_records)),
+        };
+        commit(&store, change);
+        let is_found = match case {
+            "entries" => !findings(&store).is_empty(),
+            "heads" => {
+                let snapshot = store.snapshot().unwrap();
+                Inspection::new(&snapshot, &TrustAnchors::default()).is_err()
+            }
+            _ => open(&engine).keep_digests(&digest_key()).is_err(),
+        };
+        assert!(is_found, "{case}");
+    }
+}
+
+#[test]
+fn an_assignment_of_tenants_that_was_changed_is_refused_at_the_next_start() {
+    let (engine, store) = vault();
+    let (key, value) = row(4);
+    let mut other_key = value.clone();
+    *other_key.last_mut().unwrap() ^= 1;
+    for (changed, is_known) in [(row(5).1, false), (other_key, false), (value, true)] {
+        commit(&store, Change::new().put(Table::Meta, key.clone(), changed));
+        let opened = open(&engine).keep_digests(&digest_key());
+        assert_eq!(opened.is_ok(), is_known, "{opened:?}");
+    }
+    commit(&store, Change::new().delete(Table::Meta, key));
+    assert!(open(&engine).keep_digests(&digest_key()).is_err(), "it is no vault without shards");
+}
+
+#[test]
 fn a_receipt_whose_checkpoint_was_removed_is_not_taken_for_met() {
     let (_, store) = vault();
     let expected = receipt(&store);

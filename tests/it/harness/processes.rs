@@ -21,6 +21,8 @@ use crate::harness::wait::wait_until;
 const PROCESSES: &str = "STRONGROOM_TEST_PROCESSES";
 /// The time after which all processes follow a change of access or of webhooks.
 const FOLLOWED: Duration = Duration::from_secs(1);
+/// The time after which the entries of reads are written, on a busy machine.
+const READS_WRITTEN: Duration = Duration::from_millis(500);
 
 /// Ends the test with a line that says why, where each vault of the suite is several processes.
 macro_rules! needs_one_process {
@@ -107,10 +109,21 @@ impl Others {
         }
     }
 
+    /// Waits before a look at the log: a process knows only the reads that it answered itself.
+    pub(crate) fn settle_reads(&self, asks: bool) {
+        if asks {
+            self.wait(READS_WRITTEN);
+        }
+    }
+
     fn settle(&self) {
+        self.wait(FOLLOWED);
+    }
+
+    fn wait(&self, time: Duration) {
         if !self.all.is_empty() {
             let begun = Instant::now();
-            wait_until("all processes follow", || begun.elapsed() > FOLLOWED);
+            wait_until("all processes follow", || begun.elapsed() > time);
         }
     }
 }

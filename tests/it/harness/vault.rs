@@ -323,6 +323,7 @@ impl Vault {
     /// Tries an idle connection first; if the server has closed it, a new one.
     #[track_caller]
     pub(crate) fn try_send(&self, request: &Request) -> io::Result<Answer> {
+        self.others.settle_reads(request.path.starts_with("/logs"));
         let answer = self.try_send_at_once(request)?;
         self.others.follow(request, answer.status);
         Ok(answer)
@@ -478,6 +479,7 @@ impl Vault {
     pub(crate) fn operator_with_input(&self, arguments: &[&str], input: &str) -> Ended {
         let config = self.config();
         let config = ["--config", config.to_str().unwrap()];
+        self.others.settle_reads(arguments.first() == Some(&"audit"));
         let ended = run_with_input(&[arguments, &config].concat(), input);
         self.others.follow_command(arguments);
         ended

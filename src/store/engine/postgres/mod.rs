@@ -242,8 +242,8 @@ impl Engine for PostgresEngine {
 
     fn set_upkeep(&self, _: Upkeep) {}
 
-    fn is_held_up(&self) -> bool {
-        self.shared.in_doubt.load(Ordering::Relaxed) > 0
+    fn is_held_up(&self, lane: Shard) -> bool {
+        self.shared.in_doubt.lock().contains(&lane)
     }
 
     fn stop_waiting(&self) {

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::bounds::{DATABASE_OUTCOME_MAX, DATABASE_OUTCOME_PAUSE};
+use crate::store::engine::lane_of;
 use crate::store::engine::postgres::dial::Use;
 use crate::store::engine::postgres::faults::{Fault, Refusal};
 use crate::store::engine::postgres::prepared::PreparedClient;
@@ -28,9 +29,10 @@ pub(super) fn find_out(
     shared: &Shared,
     batch: BatchId<'_>,
 ) -> Result<(Outcome, PreparedClient), StorageFailure> {
-    shared.in_doubt.fetch_add(1, Ordering::Relaxed);
+    let lane = lane_of(batch.shards);
+    shared.in_doubt.lock().insert(lane);
     let found = find_out_within(shared, batch, DATABASE_OUTCOME_MAX);
-    shared.in_doubt.fetch_sub(1, Ordering::Relaxed);
+    shared.in_doubt.lock().remove(&lane);
     found
 }
 

@@ -1,5 +1,6 @@
 //! State shared by the engine and its snapshots, and the pool of connections for reading.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -13,6 +14,7 @@ use crate::store::engine::postgres::dial::{Dialed, Dialer, Use};
 use crate::store::engine::postgres::faults::Fault;
 use crate::store::engine::postgres::prepared::PreparedClient;
 use crate::store::engine::postgres::wait::in_two_parts;
+use crate::store::tables::Shard;
 
 pub(super) struct Shared {
     runtime: Handle,
@@ -27,8 +29,8 @@ pub(super) struct Shared {
     pub(super) timeline: [u8; 16],
     /// The database supports LISTEN and NOTIFY.
     pub(super) has_notices: AtomicBool,
-    /// The number of batches whose outcome is being looked up.
-    pub(super) in_doubt: AtomicU64,
+    /// The lanes whose writer looks up the outcome of its batch.
+    pub(super) in_doubt: Lock<BTreeSet<Shard>>,
     /// The process is ending and no longer waits for an outcome.
     pub(super) is_ending: AtomicBool,
     pub(super) repeats: AtomicU64,
@@ -68,7 +70,7 @@ impl Shared {
             sequence: AtomicU64::new(0),
             timeline,
             has_notices: AtomicBool::new(false),
-            in_doubt: AtomicU64::new(0),
+            in_doubt: Lock::default(),
             is_ending: AtomicBool::new(false),
             repeats: AtomicU64::new(0),
             connects_failed: AtomicU64::new(0),

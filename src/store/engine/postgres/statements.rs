@@ -5,7 +5,7 @@ use tokio_postgres::{Client, Error, Row, Statement};
 
 use crate::bounds::PAGE_BYTES;
 use crate::store::engine::postgres::range::{Ends, ends};
-use crate::store::engine::{Hold, Order, Page, RowChange, Turns};
+use crate::store::engine::{Hold, KeySet, Order, Page, RowChange, Turns, ValueSets};
 use crate::store::tables::{KeyRange, Table};
 
 /// Pages up to this number of rows are read without a check of their length.
@@ -182,6 +182,22 @@ impl Statements {
             }
         }
         Ok(values)
+    }
+
+    /// Sends the statements of all sets together.
+    pub(super) async fn get_sets(
+        &self,
+        client: &Client,
+        sets: &[KeySet<'_>; 3],
+    ) -> Result<ValueSets, Error> {
+        let [one, two, three] = sets.each_ref().map(|(keys, hold)| async {
+            if keys.is_empty() {
+                return Ok(Vec::new());
+            }
+            self.get_many(client, keys, *hold).await
+        });
+        let (one, two, three) = tokio::join!(biased; one, two, three);
+        Ok([one?, two?, three?])
     }
 
     pub(super) async fn page(

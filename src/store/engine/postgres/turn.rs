@@ -10,8 +10,7 @@
 //! batch relies on are read with a row lock ([`crate::store::engine::Hold`]). A transaction with a snapshot from before
 //! the lock, as in REPEATABLE READ, would have to fail whenever it had waited for its turn.
 //!
-//! A batch takes three round trips or four: the turn, the reads, rows of other shards, and all rows
-//! together with COMMIT. Changes that come while a process waits for its turn join its batch.
+//! A batch takes three round trips: the turn, the reads, and all rows together with COMMIT. Changes that come while a process waits for its turn join its batch.
 //!
 //! A plain INSERT takes two thirds of the time of an upsert, and needs no read before it. Rows of
 //! tables that grow are therefore inserted as new, unless the batch has read them. If one exists,

@@ -8,7 +8,7 @@ use crate::lock::Lock;
 use crate::store::engine::postgres::faults::{Fault, Refusal};
 use crate::store::engine::postgres::prepared::PreparedClient;
 use crate::store::engine::postgres::shared::{Lease, Shared};
-use crate::store::engine::{Hold, Moment, Order, Page, Read};
+use crate::store::engine::{KeySet, Moment, Order, Page, Read, ValueSets};
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{KeyRange, Table};
 
@@ -50,15 +50,22 @@ impl<A: Ask> Read for Rows<A> {
     }
 
     fn get_many(&self, keys: &[(Table, &[u8])]) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
-        self.get_all(keys, None)
+        let nothing = || (Vec::new(), None);
+        let [values, ..] = self.get_sets(&[(keys.to_vec(), None), nothing(), nothing()])?;
+        Ok(values)
     }
 
-    fn get_and_hold(
-        &self,
-        keys: &[(Table, &[u8])],
-        hold: Hold,
-    ) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
-        self.get_all(keys, Some(hold))
+    fn get_sets(&self, sets: &[KeySet<'_>; 3]) -> Result<ValueSets, StorageFailure> {
+        if sets.iter().all(|(keys, _)| keys.is_empty()) {
+            return Ok(ValueSets::default());
+        }
+        let values = self.0.ask(async |it| it.statements.get_sets(&it.client, sets).await)?;
+        for ((keys, _), values) in sets.iter().zip(&values) {
+            for ((table, key), _) in keys.iter().zip(values).filter(|(_, value)| value.is_some()) {
+                self.0.note(*table, key);
+            }
+        }
+        Ok(values)
     }
 
     fn page(
@@ -76,23 +83,6 @@ impl<A: Ask> Read for Rows<A> {
         let page = self.0.ask(page)?;
         page.rows.iter().for_each(|(key, _)| self.0.note(range.table(), key));
         Ok(page)
-    }
-}
-
-impl<A: Ask> Rows<A> {
-    fn get_all(
-        &self,
-        keys: &[(Table, &[u8])],
-        hold: Option<Hold>,
-    ) -> Result<Vec<Option<Vec<u8>>>, StorageFailure> {
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
-        let values = self.0.ask(async |it| it.statements.get_many(&it.client, keys, hold).await)?;
-        for ((table, key), _) in keys.iter().zip(&values).filter(|(_, value)| value.is_some()) {
-            self.0.note(*table, key);
-        }
-        Ok(values)
     }
 }
 

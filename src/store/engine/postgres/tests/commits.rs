@@ -70,17 +70,18 @@ fn an_outcome_that_cannot_be_found_out_is_never_guessed() {
     proxy.cut(Cut::AfterForGood);
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| increment(&engine));
-        eventually("the outcome is asked for", || engine.is_held_up());
+        eventually("the outcome is asked for", || engine.is_held_up(Shard::VAULT));
         let shards = Turns::from([Shard::VAULT]);
         let batch = BatchId { writer: &[7; 16], number: 1, shards: &shards };
         // Another lookup, with a shorter timeout.
         let failed = find_out_within(&engine.shared, batch, Duration::from_millis(300));
         assert_stays_unknown(failed.unwrap_err());
-        assert!(engine.is_held_up());
+        assert!(engine.is_held_up(Shard::VAULT));
+        assert!(!engine.is_held_up(Shard::new(1)), "other shards are written");
         proxy.accept_again();
         assert_eq!(writing.join().unwrap().unwrap(), 1);
     });
-    assert!(!engine.is_held_up());
+    assert!(!engine.is_held_up(Shard::VAULT));
     assert_eq!(counter(&engine).unwrap(), 2);
 }
 
@@ -90,7 +91,7 @@ fn a_process_that_is_about_to_end_does_not_wait_for_an_outcome() {
     proxy.cut(Cut::AfterForGood);
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| increment(&engine));
-        eventually("the outcome is asked for", || engine.is_held_up());
+        eventually("the outcome is asked for", || engine.is_held_up(Shard::VAULT));
         engine.stop_waiting();
         assert_stays_unknown(writing.join().unwrap().unwrap_err());
     });

@@ -94,9 +94,11 @@ fn a_row_of_another_shard_stays_as_a_batch_has_read_it_until_the_batch_ends() {
         std::thread::scope(|scope| {
             engines[0]
                 .apply_in(&turns(&[1]), &mut |newest| {
-                    let key = [(Table::Processes, b"process".as_slice())];
-                    let values = newest.get_and_hold(&key, hold)?;
-                    assert_eq!(values, [Some(vec![stored])]);
+                    let key = vec![(Table::Processes, b"process".as_slice())];
+                    let nothing = || (Vec::new(), None);
+                    let sets = [nothing(), (key, Some(hold)), nothing()];
+                    let values = newest.get_sets(&sets)?;
+                    assert_eq!(values, [vec![], vec![Some(vec![stored])], vec![]]);
                     scope.spawn(|| {
                         write(change);
                         ended.store(true, Ordering::Release);
