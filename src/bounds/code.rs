@@ -40,6 +40,15 @@ pub const CODE_START_MAX: Duration = Duration::from_secs(20);
 pub const CODE_COPY_MAX: Duration = Duration::from_secs(5);
 /// Workers of one template. They have the same addresses, which differ between templates.
 pub const CODE_TEMPLATE_COPIES_MAX: usize = 256;
+/// Processor time that the programs of a tenant may use before all but one of its workers run in the
+/// background.
+///
+/// Shares: each tenant has this much. Addresses and keys have no share beside their tenant's.
+pub const CODE_PROCESSOR_SAVED: Duration = Duration::from_millis(500);
+/// Processor time that a tenant saves in a second.
+pub const CODE_PROCESSOR_PER_SECOND: Duration = Duration::from_millis(20);
+/// The time between two looks at what a worker has used.
+pub const CODE_REVIEW_EVERY: Duration = Duration::from_millis(100);
 
 /// The result of a program.
 pub const CODE_RESULT_BYTES_MAX: usize = 10 * 1024 * 1024;
