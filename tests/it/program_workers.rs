@@ -370,6 +370,8 @@ fn a_worker_has_one_descriptor_no_rights_and_walls_around_it() {
         assert_eq!(limit("Max open files"), "1");
         assert_eq!(limit("Max processes"), "0");
         assert_eq!(limit("Max file size"), "0");
+        let addresses: u64 = limit("Max address space").parse().unwrap();
+        assert!(addresses < 512 * 1024 * 1024, "{addresses}");
         assert_eq!(limit("Max core file size"), "0");
         // Only root may look at the rest, because the worker is not dumpable.
         if let Ok(open) = fs::read_dir(format!("/proc/{worker}/fd")) {
