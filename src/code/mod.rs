@@ -144,7 +144,7 @@ impl Workers {
         let workers = Self {
             pool: pool.or(Err(NO_START))?,
             places: FairPool::for_long_work(plan.workers_max, CODE_WAITING_MAX),
-            priorities: Priorities::default(),
+            priorities: Priorities::new(),
             frames: Shares::new(CODE_FRAMES_BYTES_MAX),
             packages: plan.packages,
             needed: Confinement { landlock: needs, seccomp: needs },

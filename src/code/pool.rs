@@ -191,6 +191,19 @@ impl Worker {
             || background && setpriority_process(Some(self.id), NICENESS_MAX).is_ok()
     }
 
+    /// Lets this worker go on, or stops it.
+    pub fn go_on(&self, goes_on: bool) {
+        let signal = if goes_on { Signal::CONT } else { Signal::STOP };
+        // Fails only if it has ended.
+        pidfd_send_signal(&self.process, signal).ok();
+    }
+
+    /// True if it wants a processor now. The state follows the name, which is in parentheses.
+    pub fn is_computing(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.number()));
+        stat.is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')))
+    }
+
     /// None if it has ended.
     pub fn processor_time(&self) -> Option<Duration> {
         let clock = clock_getcpuclockid(nix::unistd::Pid::from_raw(self.number())).ok()?;

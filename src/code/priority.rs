@@ -4,13 +4,17 @@
 //! even the lowest priority finish its slice of milliseconds before a thread of the vault that has
 //! work. So a tenant whose programs have used more processor time than it had saved keeps one worker
 //! with the low priority, and its other workers are in the background (`SCHED_IDLE`): they run when a
-//! processor is free, and the kernel stops them at once for anything else.
+//! processor is free, and the kernel stops them at once for anything else. The one that stays lets long
+//! computations end on a busy machine.
 //!
-//! The one that stays lets long computations end on a busy machine, and keeps a tenant with many
-//! programs from taking the processors of a tenant with one.
+//! Even there each takes a little, and a tenant with many programs would take the processors of a
+//! tenant with one. So of those that compute, only some run, in turns; the others are stopped. Workers
+//! that wait for an answer are not.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::num::NonZero;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
@@ -20,21 +24,36 @@ use crate::code::pool::Worker;
 use crate::domain::id::TenantId;
 use crate::lock::Lock;
 
-/// What the programs of each tenant have used.
-#[derive(Debug, Default)]
+/// The processor time of each tenant's programs.
+#[derive(Debug)]
 pub struct Priorities {
     tenants: Lock<BTreeMap<TenantId, Usage>>,
+    /// Workers of a tenant that compute in the background at once.
+    turns: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Usage {
     /// Processor time that is saved, and what was used beyond it.
     saved: Duration,
     owed: Duration,
     since: Instant,
     workers: usize,
-    /// Workers that are not in the background.
+    /// Workers by their place.
     foreground: usize,
+    computing: usize,
+    stopped: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Foreground,
+    /// In the background, where it waits for an answer or has not been looked at.
+    Background,
+    /// In the background, with a turn.
+    Computing,
+    /// In the background, without one.
+    Stopped,
 }
 
 /// A call, while its worker runs.
@@ -43,12 +62,17 @@ pub struct Turn<'a> {
     priorities: &'a Priorities,
     tenant: TenantId,
     worker: &'a Worker,
-    in_background: bool,
+    place: Place,
     /// Processor time of this worker that is accounted for.
     accounted: Duration,
 }
 
 impl Priorities {
+    pub fn new() -> Self {
+        let processors = available_parallelism().map_or(1, NonZero::get);
+        Self { tenants: Lock::default(), turns: processors.saturating_mul(2) }
+    }
+
     pub fn begin<'a>(&'a self, tenant: TenantId, worker: &'a Worker) -> Turn<'a> {
         let now = Instant::now();
         {
@@ -59,7 +83,8 @@ impl Priorities {
             usage.foreground = usage.foreground.saturating_add(1);
         }
         let accounted = Duration::ZERO;
-        let mut turn = Turn { priorities: self, tenant, worker, in_background: false, accounted };
+        let place = Place::Foreground;
+        let mut turn = Turn { priorities: self, tenant, worker, place, accounted };
         turn.review();
         turn
     }
@@ -79,25 +104,39 @@ impl Turn<'_> {
         let Some(all) = self.worker.processor_time() else { return Duration::ZERO };
         let used = all.saturating_sub(self.accounted);
         self.accounted = all;
-        // What is used in the background, nobody else wanted.
-        if self.in_background { Duration::ZERO } else { used }
+        // In the background a worker takes only time that is free.
+        if self.place == Place::Foreground { used } else { Duration::ZERO }
     }
 
     fn review(&mut self) {
         let used = self.used();
+        // Read before the lock is taken.
+        let is_computing = self.place != Place::Foreground && self.worker.is_computing();
         let mut tenants = self.priorities.tenants.lock();
         let Some(usage) = tenants.get_mut(&self.tenant) else { return };
         usage.account(used, Instant::now());
-        let to_background = usage.is_for_background(self.in_background);
-        // If the system refuses the change, the worker goes on as it is.
-        if to_background != self.in_background && self.worker.put_in_background(to_background) {
-            self.in_background = to_background;
-            usage.foreground = if to_background {
-                usage.foreground.saturating_sub(1)
-            } else {
-                usage.foreground.saturating_add(1)
-            };
+        let place = usage.place_for(self.place, is_computing, self.priorities.turns);
+        let place = self.worker.put(self.place, place);
+        usage.count(self.place, place);
+        self.place = place;
+    }
+}
+
+impl Worker {
+    /// Returns the place that it got: the system may refuse a change of the priority.
+    fn put(&self, from: Place, to: Place) -> Place {
+        let (was, is) = (from == Place::Foreground, to == Place::Foreground);
+        let has_priority = was == is || self.put_in_background(was);
+        if from == Place::Stopped && to != from {
+            self.go_on(true);
         }
+        if !has_priority {
+            return if is { Place::Background } else { Place::Foreground };
+        }
+        if to == Place::Stopped && to != from {
+            self.go_on(false);
+        }
+        to
     }
 }
 
@@ -108,16 +147,14 @@ impl Drop for Turn<'_> {
         let Some(usage) = tenants.get_mut(&self.tenant) else { return };
         usage.account(used, Instant::now());
         usage.workers = usage.workers.saturating_sub(1);
-        if !self.in_background {
-            usage.foreground = usage.foreground.saturating_sub(1);
-        }
+        usage.count(self.place, Place::Background);
     }
 }
 
 impl Usage {
     fn new(now: Instant) -> Self {
         let (saved, owed) = (CODE_PROCESSOR_SAVED, Duration::ZERO);
-        Self { saved, owed, since: now, workers: 0, foreground: 0 }
+        Self { saved, owed, since: now, workers: 0, foreground: 0, computing: 0, stopped: 0 }
     }
 
     fn account(&mut self, used: Duration, now: Instant) {
@@ -130,13 +167,42 @@ impl Usage {
         self.owed = spent.saturating_sub(saved).min(CODE_PROCESSOR_SAVED);
     }
 
-    /// Whether a worker of this tenant belongs in the background, where it may be already.
-    const fn is_for_background(&self, is_there: bool) -> bool {
-        let others = self.foreground.saturating_sub(if is_there { 0 } else { 1 });
-        self.saved.is_zero() && others > 0
+    /// The place of a worker that is at this one.
+    fn place_for(&self, now: Place, is_computing: bool, turns: usize) -> Place {
+        let others = self.foreground.saturating_sub(usize::from(now == Place::Foreground));
+        if !self.saved.is_zero() || others == 0 {
+            return Place::Foreground;
+        }
+        match now {
+            Place::Foreground => Place::Background,
+            Place::Background | Place::Computing if !is_computing => Place::Background,
+            // It has had its turn.
+            Place::Computing if self.stopped > 0 => Place::Stopped,
+            Place::Computing => Place::Computing,
+            Place::Background | Place::Stopped if self.computing < turns => Place::Computing,
+            Place::Background | Place::Stopped => Place::Stopped,
+        }
     }
 
-    /// Whether nothing distinguishes this tenant from one that has used nothing.
+    const fn count(&mut self, from: Place, to: Place) {
+        if let Some(left) = self.counter(from) {
+            *left = left.saturating_sub(1);
+        }
+        if let Some(entered) = self.counter(to) {
+            *entered = entered.saturating_add(1);
+        }
+    }
+
+    const fn counter(&mut self, place: Place) -> Option<&mut usize> {
+        match place {
+            Place::Foreground => Some(&mut self.foreground),
+            Place::Background => None,
+            Place::Computing => Some(&mut self.computing),
+            Place::Stopped => Some(&mut self.stopped),
+        }
+    }
+
+    /// True if the tenant is as one that has used nothing.
     fn is_new_at(&self, now: Instant) -> bool {
         let seconds = now.saturating_duration_since(self.since).as_secs_f64();
         let earned = CODE_PROCESSOR_PER_SECOND.mul_f64(seconds.min(3_600.0));
@@ -153,14 +219,43 @@ mod tests {
         let start = Instant::now();
         let mut usage = Usage { workers: 3, foreground: 3, ..Usage::new(start) };
         usage.account(CODE_PROCESSOR_SAVED - Duration::from_millis(1), start);
-        assert!(!usage.is_for_background(false));
+        let place = |usage: &Usage, now| usage.place_for(now, true, 0);
+        assert_eq!(place(&usage, Place::Foreground), Place::Foreground);
         usage.account(Duration::from_millis(2), start);
-        assert!(usage.is_for_background(false));
+        assert_eq!(place(&usage, Place::Foreground), Place::Background);
         usage.foreground = 1;
-        assert!(!usage.is_for_background(false), "the last one stays");
-        assert!(usage.is_for_background(true), "the others stay where they are");
+        assert_eq!(place(&usage, Place::Foreground), Place::Foreground, "the last one");
+        assert_eq!(place(&usage, Place::Stopped), Place::Stopped);
         usage.foreground = 0;
-        assert!(!usage.is_for_background(true), "another one takes the place of one that ended");
+        assert_eq!(
+            place(&usage, Place::Stopped),
+            Place::Foreground,
+            "in the place of the last one"
+        );
+    }
+
+    #[test]
+    fn workers_that_compute_in_the_background_take_turns() {
+        let owes = Usage { saved: Duration::ZERO, foreground: 1, ..Usage::new(Instant::now()) };
+        for ((computing, stopped), now, is_computing, expected) in [
+            ((0, 0), Place::Background, true, Place::Computing),
+            ((0, 0), Place::Background, false, Place::Background),
+            ((2, 0), Place::Background, true, Place::Stopped),
+            ((2, 0), Place::Background, false, Place::Background),
+            ((2, 0), Place::Computing, true, Place::Computing),
+            ((2, 1), Place::Computing, true, Place::Stopped),
+            ((2, 1), Place::Computing, false, Place::Background),
+            ((2, 1), Place::Stopped, false, Place::Stopped),
+            ((1, 1), Place::Stopped, false, Place::Computing),
+        ] {
+            let usage = Usage { computing, stopped, ..owes };
+            let found = usage.place_for(now, is_computing, 2);
+            assert_eq!(found, expected, "{now:?} {computing} {stopped} {is_computing}");
+        }
+        let mut usage = owes;
+        usage.count(Place::Foreground, Place::Stopped);
+        usage.count(Place::Background, Place::Computing);
+        assert_eq!((usage.foreground, usage.computing, usage.stopped), (0, 1, 1));
     }
 
     #[test]
