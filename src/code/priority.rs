@@ -170,7 +170,10 @@ impl Usage {
     /// The place of a worker that is at this one.
     fn place_for(&self, now: Place, is_computing: bool, turns: usize) -> Place {
         let others = self.foreground.saturating_sub(usize::from(now == Place::Foreground));
-        if !self.saved.is_zero() || others == 0 {
+        // Those in the background come back for a while, not for a moment.
+        let is_in_debt = self.workers > self.foreground;
+        let enough = if is_in_debt { CODE_PROCESSOR_SAVED / 2 } else { Duration::ZERO };
+        if self.saved > enough || others == 0 {
             return Place::Foreground;
         }
         match now {
@@ -226,12 +229,12 @@ mod tests {
         usage.foreground = 1;
         assert_eq!(place(&usage, Place::Foreground), Place::Foreground, "the last one");
         assert_eq!(place(&usage, Place::Stopped), Place::Stopped);
-        usage.foreground = 0;
-        assert_eq!(
-            place(&usage, Place::Stopped),
-            Place::Foreground,
-            "in the place of the last one"
-        );
+        usage.saved = CODE_PROCESSOR_SAVED / 2;
+        assert_eq!(place(&usage, Place::Stopped), Place::Stopped, "not for a moment");
+        usage.saved = CODE_PROCESSOR_SAVED;
+        assert_eq!(place(&usage, Place::Stopped), Place::Foreground);
+        (usage.saved, usage.foreground) = (Duration::ZERO, 0);
+        assert_eq!(place(&usage, Place::Stopped), Place::Foreground, "the last one has ended");
     }
 
     #[test]
