@@ -11,7 +11,7 @@ from basistheory.model.update_reactor_request import UpdateReactorRequest
 from clients import api_client, applications
 from basistheory.exceptions import NotFoundException
 from basistheory.model.create_application_request import CreateApplicationRequest
-from harness import UUID, check, equal, matches, raises, server
+from harness import UUID, check, equal, matches, raises
 
 CODE = "module.exports = async function (req) { return { raw: req.args }; };"
 
