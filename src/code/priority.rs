@@ -221,10 +221,10 @@ mod tests {
     fn a_tenant_that_has_used_its_saved_time_keeps_one_worker_out_of_the_background() {
         let start = Instant::now();
         let mut usage = Usage { workers: 3, foreground: 3, ..Usage::new(start) };
-        usage.account(CODE_PROCESSOR_SAVED - Duration::from_millis(1), start);
+        usage.account(CODE_PROCESSOR_SAVED / 2, start);
         let place = |usage: &Usage, now| usage.place_for(now, true, 0);
         assert_eq!(place(&usage, Place::Foreground), Place::Foreground);
-        usage.account(Duration::from_millis(2), start);
+        usage.account(CODE_PROCESSOR_SAVED, start);
         assert_eq!(place(&usage, Place::Foreground), Place::Background);
         usage.foreground = 1;
         assert_eq!(place(&usage, Place::Foreground), Place::Foreground, "the last one");
@@ -266,7 +266,7 @@ mod tests {
         let start = Instant::now();
         let mut usage = Usage::new(start);
         assert!(usage.is_new_at(start));
-        usage.account(Duration::from_secs(3_000), start);
+        usage.account(Duration::from_mins(50), start);
         assert_eq!((usage.saved, usage.owed), (Duration::ZERO, CODE_PROCESSOR_SAVED));
         assert!(!usage.is_new_at(start));
         let half = CODE_PROCESSOR_SAVED.div_duration_f64(CODE_PROCESSOR_PER_SECOND);
