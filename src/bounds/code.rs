@@ -28,6 +28,9 @@ pub const CODE_MEMORY_MIB_MIN: u64 = 16;
 pub const CODE_MEMORY_MIB_MAX: u64 = 2_048;
 /// Memory that a worker needs in addition to its program's: data of this binary, copies of frames.
 pub const CODE_WORKER_EXTRA_BYTES: u64 = 96 * 1024 * 1024;
+/// Addresses that a worker needs in addition to this memory: the binary, which has 50 MiB, and room
+/// for the allocator to align what it takes.
+pub const CODE_WORKER_ADDRESS_BYTES: u64 = 256 * 1024 * 1024;
 /// The stack of the engine. The system gives the thread 8 MiB.
 pub const CODE_STACK_BYTES: usize = 1024 * 1024;
 /// The longest call: an asynchronous one of the newer contract.
@@ -40,6 +43,16 @@ pub const CODE_START_MAX: Duration = Duration::from_secs(20);
 pub const CODE_COPY_MAX: Duration = Duration::from_secs(5);
 /// Workers of one template. They have the same addresses, which differ between templates.
 pub const CODE_TEMPLATE_COPIES_MAX: usize = 256;
+/// Processor time that the programs of a tenant may use before all but one of its workers run in the
+/// background.
+///
+/// Shares: each tenant has this much. Addresses and keys have no share beside their tenant's.
+pub const CODE_PROCESSOR_SAVED: Duration = Duration::from_millis(500);
+/// Processor time that a tenant saves in a second.
+pub const CODE_PROCESSOR_PER_SECOND: Duration = Duration::from_millis(20);
+/// The time between two looks at what a worker has used, and a turn of one that computes in the
+/// background.
+pub const CODE_REVIEW_EVERY: Duration = Duration::from_millis(100);
 
 /// The result of a program.
 pub const CODE_RESULT_BYTES_MAX: usize = 10 * 1024 * 1024;

@@ -19,8 +19,8 @@ use crate::app::programs::{
     FetchFailure, ProgramHost, ProgramOutcome, ProgramRequest, ProgramResponse, Stop, Thrown,
 };
 use crate::bounds::{
-    CODE_FETCHES_IN_ALL_MAX, CODE_FETCHES_MAX, CODE_LINES_MAX, CODE_SMALL_FRAME_BYTES,
-    CODE_SOURCES_MAX,
+    CODE_FETCHES_IN_ALL_MAX, CODE_FETCHES_MAX, CODE_LINES_MAX, CODE_PACKAGES_BYTES_MAX,
+    CODE_SMALL_FRAME_BYTES, CODE_SOURCES_MAX,
 };
 use crate::code::frames::{
     Confinement, FromWorker, HEAD_BYTES, ToWorker, WorkerCall, content_length,
@@ -53,6 +53,8 @@ pub struct Conversation<'a> {
     fetches_in_all: usize,
     lines: usize,
     sources: usize,
+    /// Bytes of the files that were sent.
+    source_bytes: usize,
 }
 
 /// A frame that the worker has not read yet. A worker may be slow to read on purpose, so the memory
@@ -110,6 +112,7 @@ impl<'a> Conversation<'a> {
             fetches_in_all: 0,
             lines: 0,
             sources: 0,
+            source_bytes: 0,
         }
     }
 
@@ -177,8 +180,13 @@ impl<'a> Conversation<'a> {
             FromWorker::Source { name } => {
                 self.sources = counted(self.sources, CODE_SOURCES_MAX)?;
                 self.check_under_way()?;
-                let text = self.packages.file(&name).map(String::from);
-                self.queue(&ToWorker::Source(text))?;
+                let text = self.packages.file(&name);
+                // A sound worker asks for each file once.
+                self.source_bytes = self.source_bytes.saturating_add(text.map_or(0, str::len));
+                if self.source_bytes > CODE_PACKAGES_BYTES_MAX {
+                    return Err(Broken::Worker);
+                }
+                self.queue(&ToWorker::Source(text.map(String::from)))?;
             }
             FromWorker::Outcome(json) => return Ok(Some(outcome::read(json.expose()))),
             FromWorker::OutOfMemory => {

@@ -18,6 +18,7 @@ mod observe;
 mod outcome;
 mod packages;
 mod pool;
+mod priority;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -43,6 +44,7 @@ use self::frames::{Confinement, WorkerCall};
 use self::observe::{End, Endings};
 pub use self::packages::{LOCK_FILE, Packages};
 use self::pool::{WorkerPlan, WorkerPool};
+use self::priority::Priorities;
 pub use self::trace::{TracePrinter, TracedPrograms};
 
 #[cfg(any(fuzzing, test))]
@@ -81,6 +83,7 @@ pub struct ProgramsOnWorkers {
 struct Workers {
     pool: WorkerPool,
     places: FairPool,
+    priorities: Priorities,
     /// The memory of frames between the vault and its workers.
     frames: Shares,
     packages: Packages,
@@ -141,6 +144,7 @@ impl Workers {
         let workers = Self {
             pool: pool.or(Err(NO_START))?,
             places: FairPool::for_long_work(plan.workers_max, CODE_WAITING_MAX),
+            priorities: Priorities::new(),
             frames: Shares::new(CODE_FRAMES_BYTES_MAX),
             packages: plan.packages,
             needed: Confinement { landlock: needs, seccomp: needs },
@@ -177,7 +181,6 @@ impl Workers {
         };
         // The worker ends with this variable, whatever happens to this future.
         let Ok(mut worker) = self.pool.take().await else { return Err(Error::Busy) };
-        worker.be_nice(self.places.held_by(tenant));
         let Ok(socket) = worker.socket() else { return Err(Error::Busy) };
         let budget = FrameBudget { shares: &self.frames, claimant };
         let conversation = Conversation::new(socket, host, &self.packages, budget);
@@ -190,9 +193,11 @@ impl Workers {
             base_url: String::from(VAULT_URL),
             timeout_ms: millis(left),
         };
-        let ended = conversation.run(call, self.needed).await;
-        drop(worker);
-        ended
+        let turn = self.priorities.begin(tenant, &worker);
+        tokio::select! {
+            ended = conversation.run(call, self.needed) => ended,
+            never = turn.keep() => match never {},
+        }
     }
 }
 

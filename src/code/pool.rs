@@ -12,8 +12,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use nix::time::{clock_getcpuclockid, clock_gettime};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, pidfd_send_signal, setpriority_process};
+use scheduler::{Policy, set_policy};
 use tokio::sync::oneshot;
 
 use crate::bounds::{CODE_COPY_MAX, CODE_TEMPLATE_COPIES_MAX};
@@ -22,7 +24,7 @@ use crate::code::template::{Template, WorkerCopy};
 use crate::lock::Lock;
 use crate::metrics::Counter;
 
-/// Requests to the vault come first when processors are scarce.
+/// Requests to the vault come first when processors are scarce. The service may not go below this.
 const NICENESS: i32 = 10;
 /// The most that the kernel has.
 const NICENESS_MAX: i32 = 19;
@@ -162,7 +164,10 @@ impl WorkerMaker {
         self.copies_left = self.copies_left.saturating_sub(1);
         self.started.add(1);
         let worker = Worker { id, process, socket: Some(socket), _template: template };
-        worker.be_nice(1);
+        // If a filter of the system refuses this, programs still run.
+        if worker.is_alive() {
+            setpriority_process(Some(id), NICENESS).ok();
+        }
         Ok(worker)
     }
 }
@@ -174,16 +179,39 @@ impl Worker {
         tokio::net::UnixStream::from_std(socket)
     }
 
-    /// Lowers the priority of this worker with each further worker of its tenant, so that a tenant
-    /// with many programs does not take the processors from one with a few. If the kernel or a
-    /// filter refuses this, programs still run, and share the processors unequally.
-    pub fn be_nice(&self, workers_of_tenant: usize) {
-        let further = i32::try_from(workers_of_tenant.saturating_sub(1)).unwrap_or(i32::MAX);
-        let niceness = NICENESS.saturating_add(further).min(NICENESS_MAX);
+    /// Lets this worker run only when a processor is free, or as it did before. False if the system
+    /// refuses that.
+    pub fn put_in_background(&self, background: bool) -> bool {
         // The number of a worker that has ended may belong to another process.
-        if self.is_alive() {
-            setpriority_process(Some(self.id), niceness).ok();
+        if !self.is_alive() {
+            return false;
         }
+        let policy = if background { Policy::Idle } else { Policy::Other };
+        set_policy(self.number(), policy, 0).is_ok()
+            || background && setpriority_process(Some(self.id), NICENESS_MAX).is_ok()
+    }
+
+    /// Lets this worker go on, or stops it.
+    pub fn go_on(&self, goes_on: bool) {
+        let signal = if goes_on { Signal::CONT } else { Signal::STOP };
+        // Fails only if it has ended.
+        pidfd_send_signal(&self.process, signal).ok();
+    }
+
+    /// True if it wants a processor now. The state follows the name, which is in parentheses.
+    pub fn is_computing(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.number()));
+        stat.is_ok_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R')))
+    }
+
+    /// None if it has ended.
+    pub fn processor_time(&self) -> Option<Duration> {
+        let clock = clock_getcpuclockid(nix::unistd::Pid::from_raw(self.number())).ok()?;
+        clock_gettime(clock).ok().map(Duration::from)
+    }
+
+    const fn number(&self) -> i32 {
+        self.id.as_raw_nonzero().get()
     }
 
     /// The descriptor of a process can be read when it has ended.

@@ -12,11 +12,14 @@ use super::*;
 use crate::app::programs::{Contract, Fetching, Level, ProgramRequest, ProgramResponse, Thrown};
 use crate::bounds::{
     CODE_FETCHES_MAX, CODE_FRAME_BYTES_MAX, CODE_LINES_MAX, CODE_MESSAGE_BYTES_MAX,
-    CODE_SOURCES_MAX, CODE_THROWN_BYTES_MAX, JSON_VALUES_MAX,
+    CODE_PACKAGE_FILE_BYTES_MAX, CODE_PACKAGES_BYTES_MAX, CODE_SOURCES_MAX, CODE_THROWN_BYTES_MAX,
+    JSON_VALUES_MAX,
 };
 use crate::code::frames::{FromWorker, HEAD_BYTES, ToWorker};
 use crate::code::worker::engine;
 use crate::code::worker::link::Link;
+use crate::crypto::Sha256;
+use crate::domain::hex;
 use crate::domain::id::TenantId;
 use crate::secret::Secret;
 use crate::waiting::within;
@@ -66,11 +69,18 @@ fn on_runtime<T>(work: impl Future<Output = T>) -> T {
 
 /// The outcome of a call whose worker sends these bytes and then reads nothing.
 async fn outcome_of(sent: Vec<u8>, shares: &Shares) -> Result<String, Error> {
+    outcome_with(sent, shares, &Packages::default()).await
+}
+
+async fn outcome_with(
+    sent: Vec<u8>,
+    shares: &Shares,
+    packages: &Packages,
+) -> Result<String, Error> {
     let (ours, mut theirs) = UnixStream::pair().unwrap();
     let host: Arc<dyn ProgramHost> = Arc::new(SilentHost);
-    let packages = Packages::default();
     let budget = FrameBudget { shares, claimant: keyed() };
-    let conversation = Conversation::new(ours, &host, &packages, budget);
+    let conversation = Conversation::new(ours, &host, packages, budget);
     let worker = async move {
         // The vault may hang up in the middle.
         theirs.write_all(&sent).await.ok();
@@ -143,6 +153,27 @@ fn a_worker_that_breaks_the_rules_is_dead() {
         assert_eq!(ended.unwrap(), "Stopped(Died)", "{what}");
         assert_eq!(shares.taken(), 0, "{what} keeps memory");
     }
+}
+
+#[test]
+fn a_worker_that_asks_for_files_again_and_again_is_dead() {
+    let directory = std::env::temp_dir().join(format!("strongroom-again-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let large = " ".repeat(CODE_PACKAGE_FILE_BYTES_MAX);
+    let mut hash = Sha256::new();
+    hash.update(large.as_bytes());
+    std::fs::write(directory.join("x.js"), large).unwrap();
+    let lock = format!("{}  x.js\n", hex::encode(&hash.finish()));
+    std::fs::write(directory.join(LOCK_FILE), lock).unwrap();
+    let packages = Packages::load(&directory).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
+    let shares = Shares::new(CODE_FRAMES_BYTES_MAX);
+    let files = CODE_PACKAGES_BYTES_MAX / CODE_PACKAGE_FILE_BYTES_MAX;
+    let sent = std::iter::once(FromWorker::Ready(WALLS)).chain((0..=files).map(|_| source()));
+    let sent = frames(&sent.collect::<Vec<_>>());
+    let ended = on_runtime(outcome_with(sent, &shares, &packages));
+    assert_eq!(ended.unwrap(), "Stopped(Died)");
+    assert_eq!(shares.taken(), 0);
 }
 
 #[test]

@@ -36,8 +36,8 @@ fn ended(vault: &Vault) -> f64 {
     counts.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
 }
 
-/// Times vary on a busy machine, so this finds only programs that stop the reads of others. The load
-/// benchmark has the ratio on a free one.
+/// Times vary on a busy machine, so this demands less than the ratio on a free one, which the load
+/// benchmark measures.
 #[test]
 fn token_reads_go_on_beside_hostile_programs() {
     let vault = Vault::start();
@@ -45,7 +45,7 @@ fn token_reads_go_on_beside_hostile_programs() {
     let token = vault.token(json!({"type": "token", "data": "x"}));
     let lasting = Duration::from_millis(thorough(300, 5_000));
     // A tenant has half of the workers, 64.
-    let (callers, least) = thorough((5, 0.0), (70, 0.05));
+    let (callers, least) = thorough((5, 0.0), (70, 0.3));
     let reactors = HOSTILE.map(|code| {
         let code = format!("module.exports = async ({{ applicationOptions }}) => {{ {code} }};");
         let runtime = json!({"image": "node-bt", "timeout": 2, "logs": {"enabled": true}});

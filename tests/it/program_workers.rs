@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -329,10 +330,15 @@ fn workers_with_memory(mib: u64) -> Vec<u32> {
     all.filter(|it| templates.contains(&it.1)).map(|it| it.0).collect()
 }
 
-/// The 19th number of `stat`; the name before the third one is in parentheses.
-fn niceness_of(worker: u32) -> Option<i32> {
+/// The state and the policy: the third and the 41st field of `stat`. The name before is in parentheses.
+fn state_and_policy_of(worker: u32) -> Option<(char, u32)> {
     let stat = fs::read_to_string(format!("/proc/{worker}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(16)?.parse().ok()
+    let mut fields = stat.rsplit_once(") ")?.1.split_whitespace();
+    Some((fields.next()?.chars().next()?, fields.nth(37)?.parse().ok()?))
+}
+
+fn policy_of(worker: u32) -> Option<u32> {
+    state_and_policy_of(worker).map(|(_, policy)| policy)
 }
 
 #[test]
@@ -369,6 +375,8 @@ fn a_worker_has_one_descriptor_no_rights_and_walls_around_it() {
         assert_eq!(limit("Max open files"), "1");
         assert_eq!(limit("Max processes"), "0");
         assert_eq!(limit("Max file size"), "0");
+        let addresses: u64 = limit("Max address space").parse().unwrap();
+        assert!(addresses < 512 * 1024 * 1024, "{addresses}");
         assert_eq!(limit("Max core file size"), "0");
         // Only root may look at the rest, because the worker is not dumpable.
         if let Ok(open) = fs::read_dir(format!("/proc/{worker}/fd")) {
@@ -430,14 +438,39 @@ fn a_tenant_with_many_programs_leaves_places_for_others() {
     });
 }
 
+/// Ends its threads when it is dropped.
+struct BusyProcessors(Arc<AtomicBool>);
+
+impl BusyProcessors {
+    fn start() -> Self {
+        let is_over = Arc::new(AtomicBool::new(false));
+        for _ in 0..std::thread::available_parallelism().unwrap().get() {
+            let is_over = Arc::clone(&is_over);
+            std::thread::spawn(move || while !is_over.load(Ordering::Relaxed) {});
+        }
+        Self(is_over)
+    }
+}
+
+impl Drop for BusyProcessors {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
-fn the_workers_of_a_tenant_yield_to_those_of_tenants_that_have_fewer() {
+fn a_tenant_that_computes_long_leaves_the_processors_to_others() {
+    const NORMAL: u32 = 0;
+    const IDLE: u32 = 5;
     on_runtime(async {
-        let plan = CodePlan { workers_max: 16, memory_mib: 74, ..plan() };
+        let plan = CodePlan { workers_max: 256, workers_warm: 0, memory_mib: 74, ..plan() };
         let programs = ProgramsOnWorkers::start(plan).await;
-        let sleeps = "module.exports = () => new Promise((end) => setTimeout(end, 60000))";
-        let mut held: Vec<_> = (0..4)
-            .map(|_| programs.run(call(sleeps, "{}", LONG), Arc::new(Host::default())))
+        wait_until("the end of the first worker", || workers_with_memory(74).is_empty());
+        // More than may compute at once: two for each processor, and one.
+        let turns = 2 * std::thread::available_parallelism().unwrap().get();
+        let endless = "module.exports = () => { for (;;); }";
+        let mut held: Vec<_> = (0..turns + 3)
+            .map(|_| programs.run(call(endless, "{}", 2 * LONG), Arc::new(Host::default())))
             .collect();
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         let is_seen = async {
@@ -445,16 +478,43 @@ fn the_workers_of_a_tenant_yield_to_those_of_tenants_that_have_fewer() {
                 for running in &mut held {
                     assert!(running.as_mut().poll(&mut context).is_pending());
                 }
-                // The first worker was warm, and the last one is one of four.
-                let seen: BTreeSet<_> =
-                    workers_with_memory(74).into_iter().filter_map(niceness_of).collect();
-                if seen.contains(&10) && seen.contains(&13) {
+                let workers = workers_with_memory(74).into_iter();
+                let seen: Vec<_> = workers.filter_map(state_and_policy_of).collect();
+                let of = |policy| seen.iter().filter(|it| it.1 == policy).count();
+                let stopped = seen.iter().filter(|it| it.0 == 'T').count();
+                if (of(NORMAL), of(IDLE), stopped) == (1, turns + 2, 2) {
                     break;
                 }
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        within("workers of two degrees of niceness", is_seen).await;
+        within("one worker with its priority, some in the background, two stopped", is_seen).await;
+        // A worker in the background would get nothing beside these threads.
+        let busy = BusyProcessors::start();
+        let code = "module.exports = () => { let n = 0; while (n < 1e7) n++; return n; }";
+        let mut long = call(code, "{}", LONG);
+        long.tenant = TenantId::new(Uuid::from_u128(2));
+        let outcome = programs.run(long, Arc::new(Host::default())).await.unwrap();
+        drop(busy);
+        assert_eq!(shown(&outcome), "returned 10000000");
+        // Another one takes the place of one that ends.
+        let normal = |worker: &u32| policy_of(*worker) == Some(NORMAL);
+        let first = workers_with_memory(74).into_iter().find(normal).unwrap();
+        signal(first, Signal::KILL);
+        let is_replaced = async {
+            loop {
+                held.retain_mut(|running| running.as_mut().poll(&mut context).is_pending());
+                let workers = workers_with_memory(74);
+                if workers.iter().any(|it| *it != first && normal(it)) {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        // Without this right the system keeps a worker in the background.
+        if rustix::process::getuid().is_root() {
+            within("another worker out of the background", is_replaced).await;
+        }
     });
 }
 

@@ -111,11 +111,6 @@ impl FairPool {
         Self { tenant_share: TenantShare::Half, ..Self::new(places, waiting_max) }
     }
 
-    /// Places that this tenant has.
-    pub fn held_by(&self, tenant: TenantId) -> usize {
-        self.state.lock().tenants.get(&tenant).map_or(0, |known| known.taken.all)
-    }
-
     /// Places that are taken.
     pub fn taken(&self) -> usize {
         self.state.lock().taken.all

@@ -1,6 +1,6 @@
 // The parts of the Node suite: servers, clients, checks and their counts.
 // A check is a sentence and a function. Each stands alone: none needs what another left behind, and
-// none sleeps.
+// none sleeps but to wait for the result of a program.
 
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";

@@ -7,6 +7,7 @@ import "./bulk.mjs";
 import "./lists.mjs";
 import "./management.mjs";
 import "./outbound.mjs";
+import "./reactors.mjs";
 import "./sessions.mjs";
 import { runChecks } from "./harness.mjs";
 

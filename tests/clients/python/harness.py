@@ -1,7 +1,7 @@
 """What the two Python suites share: the servers, the checks and how they are counted.
 
 A check is a function whose name is a sentence. Each stands alone: none needs what another left
-behind, and none sleeps.
+behind, and none sleeps but to wait for the result of a program.
 """
 
 import json

@@ -34,7 +34,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("listenfd", &["cli"]),
     ("md5", &["code"]),
     ("mimalloc", &["lib"]),
-    // Closes inherited descriptors without a line of unsafe code here.
+    // Closes inherited descriptors and reads the clocks of workers without a line of unsafe code here.
     ("nix", &["cli", "code"]),
     ("p256", &["code"]),
     ("p384", &["code"]),
@@ -49,6 +49,8 @@ const CRATES: &[(&str, &[&str])] = &[
     // The free space of the disk; whether other processes may read our memory.
     ("rustix", &["cli", "code", "files", "store"]),
     ("rustls", &["directory", "outbound", "server", "store"]),
+    // Puts workers in the background without a line of unsafe code here.
+    ("scheduler", &["code"]),
     // Lists the system calls of workers.
     ("seccompiler", &["code"]),
     ("sha1", &["code"]),

@@ -11,6 +11,7 @@ import intents  # noqa: E402, F401
 import lists  # noqa: E402, F401
 import management  # noqa: E402, F401
 import proxies  # noqa: E402, F401
+import reactors  # noqa: E402, F401
 import repeats  # noqa: E402, F401
 import sessions  # noqa: E402, F401
 import tokenize_detokenize  # noqa: E402, F401
