@@ -58,8 +58,10 @@ impl<'a> Opened<'a> {
 
     /// Queues the entries, with the outcome. If they cannot be queued, the error replaces the
     /// outcome.
-    //
-    // Not an `async fn`, whose future would hold the outcome twice.
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "the future of an `async fn` would hold the outcome twice"
+    )]
     pub(in crate::app) fn settle<T: Send, E: From<Error> + Send>(
         self,
         outcome: Result<T, E>,

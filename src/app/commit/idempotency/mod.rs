@@ -82,7 +82,7 @@ impl Idempotency<'_> {
     async fn look_up_new(self, guard: &Guard) -> Result<Option<Change>, Error> {
         let newest = Newest::of(&self.vault.store)?;
         let (table, place) = (Table::Idempotency, guard.place());
-        let time = newest.value(table, place.clone()).await?;
+        let time = newest.value(table, &place).await?;
         Ok(time.is_none().then(|| Change::new().expect_new(table, place, newest.base())))
     }
 
