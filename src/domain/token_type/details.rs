@@ -1,6 +1,7 @@
 //! Details of a card or a bank account that answers show in addition to the masked data.
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
+
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -18,33 +19,19 @@ pub struct BankDetails {
     pub account_number_last4: Option<String>,
 }
 
-/// The members that details need, borrowed from the text, since every read of a card shows its
-/// details. Those of a card and of a bank account have different names.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Members<'a> {
-    #[serde(borrow)]
-    number: Option<&'a RawValue>,
-    #[serde(borrow)]
-    expiration_month: Option<&'a RawValue>,
-    #[serde(borrow)]
-    expiration_year: Option<&'a RawValue>,
-    #[serde(borrow)]
-    routing_number: Option<&'a RawValue>,
-    #[serde(borrow)]
-    account_number: Option<&'a RawValue>,
-}
-
-impl<'a> Members<'a> {
-    /// Data that is no object has no members.
-    fn of(data: &'a Data) -> Self {
-        let json = Some(data.json()).filter(|json| json.starts_with('{'));
-        json.and_then(|json| serde_json::from_str(json).ok()).unwrap_or_default()
+/// The named members of an object, borrowed from its text, since every read of a card shows its
+/// details. Data that is no object has no members.
+fn members<'a, const N: usize>(data: &'a Data, names: [&str; N]) -> [Option<Scalar<'a>>; N] {
+    let json = data.json();
+    let scalars = |find: &dyn Fn(&str) -> Option<&'a RawValue>| {
+        names.map(|name| Scalar::of_json(find(name)?.get()))
+    };
+    if let Ok(all) = serde_json::from_str::<BTreeMap<&str, &RawValue>>(json) {
+        return scalars(&|name| all.get(name).copied());
     }
-}
-
-fn scalar(member: Option<&RawValue>) -> Option<Scalar<'_>> {
-    Scalar::of_json(member?.get())
+    // A name with an escape cannot be borrowed.
+    let all: BTreeMap<String, &RawValue> = serde_json::from_str(json).unwrap_or_default();
+    scalars(&|name| all.get(name).copied())
 }
 
 impl TokenType {
@@ -52,9 +39,9 @@ impl TokenType {
     pub fn card_details(self, data: &Data, table: &BinTable) -> Option<CardDetails> {
         let (number, expiry) = match self {
             Self::Card | Self::NetworkToken => {
-                let Members { number, expiration_month, expiration_year, .. } = Members::of(data);
-                let expiry = Expiry::of_parts(scalar(expiration_month), scalar(expiration_year));
-                (scalar(number), expiry)
+                let [number, month, year] =
+                    members(data, ["number", "expiration_month", "expiration_year"]);
+                (number, Expiry::of_parts(month, year))
             }
             Self::CardNumber => (Scalar::of_json(data.json()), Expiry::default()),
             Self::Bank
@@ -72,9 +59,9 @@ impl TokenType {
         if self != Self::Bank {
             return None;
         }
-        let Members { routing_number, account_number, .. } = Members::of(data);
-        let routing_number = scalar(routing_number)?.text()?.to_owned();
-        let account_number = scalar(account_number)?.text()?;
+        let [routing_number, account_number] = members(data, ["routing_number", "account_number"]);
+        let routing_number = routing_number?.text()?.to_owned();
+        let account_number = account_number?.text()?;
         let hidden = account_number.len().checked_sub(SHOWN_DIGITS).filter(|hidden| *hidden > 0);
         let last4 = hidden.and_then(|hidden| account_number.get(hidden..)).map(str::to_owned);
         Some(BankDetails { routing_number, account_number_last4: last4 })
