@@ -11,6 +11,7 @@ macro_rules! within {
 mod bind;
 mod drain;
 mod floods;
+mod head_timer;
 mod http2;
 mod limits;
 mod requests;
