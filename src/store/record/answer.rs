@@ -27,8 +27,7 @@ pub struct AnswerRecord {
     pub location: Option<String>,
     pub head: Option<OwnHead>,
     pub disclosures: Vec<Disclosure>,
-    /// Each subject with its hidden parts, encoded by [`crate::store::record::encode_hidden`] and
-    /// sealed.
+    /// Each subject with its sealed [`HiddenParts`](crate::store::record::HiddenParts).
     pub subjects: Vec<(SubjectId, Vec<u8>)>,
     pub body: Vec<StoredPart>,
 }

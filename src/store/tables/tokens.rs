@@ -92,7 +92,7 @@ pub fn cvc_identity(tenant: TenantId, id: Uuid) -> [u8; 32] {
     token_place(tenant, TokenId::new(id))
 }
 
-/// As [`tokens`](super::tokens), without an allocation.
+/// The key of a token in [`Table::Tokens`], without an allocation.
 pub fn token_place(tenant: TenantId, id: TokenId) -> [u8; 32] {
     let mut place = [0; 32];
     let (of_tenant, of_id) = place.split_at_mut(16);
