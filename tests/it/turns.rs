@@ -112,7 +112,8 @@ fn a_held_shard_delays_neither_writes_nor_upkeep_of_tenants_in_other_shards() {
     assert_eq!(expiries(&database, &vault.tenant_id), "0");
 }
 
-/// A list of log entries waits for the entries of reads, but not for those of other shards.
+/// Before it answers, a list of log entries waits until the entries of earlier reads are durable. Only
+/// those of its own shard count.
 #[test]
 fn a_held_shard_delays_no_entry_of_a_read_of_a_tenant_in_another_shard() {
     let Some((vault, database)) = vault() else { return };

@@ -375,7 +375,7 @@ impl Outbox {
         self.taken.push(noted);
     }
 
-    /// True if entries before this number are not durable: those of one shard, or any.
+    /// True if an entry before this number is not durable yet. With a shard, only its entries count.
     fn has_before(&self, vault: &Vault, end: u64, shard: Option<Shard>) -> bool {
         let is_of = |other: Shard| shard.is_none_or(|shard| shard == other);
         let is_before = |noted: &ReadNote| noted.number < end;

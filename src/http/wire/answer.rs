@@ -18,10 +18,10 @@ pub(crate) trait Answer {
     }
 }
 
-/// Declares answers. A member that `has` is always there; that of `may_have` is an option, and is left
-/// out without a value. Words in parentheses belong to the form: the schema of a text, the words of a
-/// word, the answer of an object or of the items of a list. A member that is `filled` is an object
-/// whose value is the function that writes it.
+/// Declares answers, a row for each member. `has` begins a member that is always there. `may_have`
+/// begins one whose value is an `Option`, and `None` leaves it out. After the form, parentheses hold
+/// what the form needs: the schema of a text, the list of a word, the answer of an object or of a
+/// list's items. The value of a `filled` member is the function that writes the inner object.
 macro_rules! answer {
     ($($(#[$doc:meta])* $vis:vis $name:ident<$life:lifetime>($it:ident: $type:ty) $(: $whole:literal)? {$(
         $need:ident $member:ident: $form:ident $(($($inner:tt)+))? $(.$bound:ident($($max:expr),*))*
