@@ -148,6 +148,9 @@ fn allowed_calls() -> Result<AllowedCalls, seccompiler::BackendError> {
     let executable = u64::from(libc::PROT_EXEC.unsigned_abs());
     let not_executable =
         || Ok(vec![SeccompRule::new(vec![argument(2, SeccompCmpOp::MaskedEq(executable), 0)?])?]);
+    // The clocks of processes, which show what others do, are negative numbers.
+    let clocks = u64::from(libc::CLOCK_TAI.unsigned_abs());
+    let own_clock = || Ok(vec![SeccompRule::new(vec![argument(0, SeccompCmpOp::Le, clocks)?])?]);
     // Memory that is shared, or that grows as a stack does, is not counted by the limit of data.
     let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     let optional = (libc::MAP_NORESERVE | libc::MAP_STACK).unsigned_abs();
@@ -170,7 +173,7 @@ fn allowed_calls() -> Result<AllowedCalls, seccompiler::BackendError> {
         (libc::SYS_madvise, Vec::new()),
         (libc::SYS_brk, Vec::new()),
         (libc::SYS_getrandom, Vec::new()),
-        (libc::SYS_clock_gettime, Vec::new()),
+        (libc::SYS_clock_gettime, own_clock()?),
         (libc::SYS_sched_yield, Vec::new()),
         (libc::SYS_restart_syscall, Vec::new()),
         (libc::SYS_rt_sigreturn, Vec::new()),
@@ -206,7 +209,7 @@ mod tests {
             ("exit", libc::SYS_exit, 0),
             ("sigaltstack", libc::SYS_sigaltstack, 0),
             ("restart_syscall", libc::SYS_restart_syscall, 0),
-            ("clock_gettime", libc::SYS_clock_gettime, 0),
+            ("clock_gettime", libc::SYS_clock_gettime, 1),
             ("exit_group", libc::SYS_exit_group, 0),
             ("ppoll", libc::SYS_ppoll, 0),
             ("getrandom", libc::SYS_getrandom, 0),
@@ -256,6 +259,8 @@ mod tests {
         };
         let (read_write, private) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // The kernel's form of the clock of a process.
+        let clock_of = |process: u32| [u64::from(!process << 3 | 2), 0, 0, 0, 0, 0];
         for (what, number, arguments, allowed) in [
             ("read of the socket", libc::SYS_read, [0; 6], true),
             ("read of another", libc::SYS_read, [1, 0, 0, 0, 0, 0], false),
@@ -281,6 +286,9 @@ mod tests {
                 false,
             ),
             ("large pages", libc::SYS_mmap, memory(read_write, private | libc::MAP_HUGETLB), false),
+            ("the time", libc::SYS_clock_gettime, [1, 0, 0, 0, 0, 0], true),
+            ("the last clock", libc::SYS_clock_gettime, [11, 0, 0, 0, 0, 0], true),
+            ("the processor time of another", libc::SYS_clock_gettime, clock_of(1_000), false),
             ("execution", libc::SYS_mprotect, memory(libc::PROT_EXEC, 0), false),
             ("a copy of the process", libc::SYS_clone, [0; 6], false),
             ("a message", libc::SYS_sendmsg, [0; 6], false),
