@@ -18,35 +18,48 @@ const TRACE: &str = "bt-trace-id";
 /// Alt-Svc, HSTS, cookies, caching, reporting and the like, which browsers and caches would apply
 /// to the vault's origin, and headers that say whose answer it is. Headers of the destination have
 /// already passed an allowlist; this list is for headers that the transforms of a proxy set.
-const OF_ANSWERS: [&str; 19] = [
+const OF_ANSWERS: [&str; 30] = [
+    "accept-ch",
+    "activate-storage-access",
+    "age",
     "alt-svc",
     "bt-proxy-destination-status",
     "cache-control",
     "clear-site-data",
     "content-security-policy",
+    "critical-ch",
+    "date",
+    "edge-control",
     "link",
     "nel",
+    "origin-agent-cluster",
     "refresh",
     "report-to",
     "reporting-endpoints",
+    "server",
     "service-worker-allowed",
     "set-cookie",
     "set-cookie2",
+    "set-login",
     "sourcemap",
+    "speculation-rules",
     "strict-transport-security",
+    "supports-loading-mode",
     "www-authenticate",
     "x-content-type-options",
     "x-sourcemap",
     TRACE,
 ];
 /// Prefixes of headers that reverse proxies and caches act on.
-const OF_SERVERS: [&str; 7] = [
+const OF_SERVERS: [&str; 9] = [
     "access-control-",
     "cdn-",
     "surrogate-",
     "x-accel-",
+    "x-forwarded-",
     "x-lighttpd-",
     "x-litespeed-",
+    "x-reproxy-",
     "x-sendfile",
 ];
 
@@ -203,6 +216,11 @@ mod tests {
             ("CDN-Cache-Control", "max-age=9"),
             ("X-Content-Type-Options", "none"),
             ("Cache-Control", "public"),
+            ("Set-Login", "logged-in"),
+            ("Accept-CH", "Sec-CH-UA-Model"),
+            ("Speculation-Rules", "\"/rules\""),
+            ("X-Reproxy-URL", "/tokens/id"),
+            ("Date", "then"),
             ("X-RateLimit-Limit", "9"),
             ("X-Bad", "a\nb"),
         ];
