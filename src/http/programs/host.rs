@@ -185,8 +185,9 @@ impl Host {
         Ok(ProgramResponse { status: answer.status, headers, body: answer.body })
     }
 
-    /// The key of the call never leaves the vault. A key of another service under the same name of
-    /// a header does.
+    /// The key of the call does not leave the vault in its own header; a key of another service under
+    /// the same name does. A program may send its key elsewhere in other ways, where it is of no use:
+    /// it is honoured only inside the call.
     fn outside(&self, headers: Headers) -> Result<Headers, FetchFailure> {
         let connection = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("connection"));
         let listed = listed(connection.map(|(_, value)| value.expose().as_slice()));

@@ -39,10 +39,9 @@ impl LaterCall {
             // A callback may run a program, too.
             let Ok(marks) = hosts.marks() else { return };
             let callback = Callback { party: caller.party(), request, url, marks };
-            // The pauses take hours. The keys of the tenant, the arguments and the place are not
-            // held meanwhile.
-            drop((caller, prepared, hosts, place));
-            callback.send(&http).await;
+            // The pauses take hours. The keys of the tenant and the arguments are not held meanwhile.
+            drop((caller, prepared, hosts));
+            callback.send(&http, place).await;
         }
     }
 
@@ -86,10 +85,13 @@ struct Callback {
 impl Callback {
     /// Sends the answer until the receiver acknowledges it. A stop of the server ends the
     /// repetitions, and there are none without a place for them; the result stays readable.
-    async fn send(self, http: &Http) {
+    async fn send(self, http: &Http, place: PendingPlace) {
         if self.attempt(http).await == Attempt::Last {
             return;
         }
+        // The first attempt holds the answer in memory, so the call still counts among those under
+        // way.
+        drop(place);
         let Some(_place) = http.programs.callbacks.take(self.party) else { return };
         for pause in CALLBACK_PAUSES {
             sleep(pause).await;
