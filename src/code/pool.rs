@@ -54,6 +54,16 @@ pub struct Worker {
     _template: Arc<Template>,
 }
 
+/// What the kernel gives a worker of the processors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rank {
+    /// As a worker starts.
+    Low,
+    Lowest,
+    /// Only when a processor is free.
+    Idle,
+}
+
 impl WorkerPool {
     pub fn start(plan: WorkerPlan) -> io::Result<Self> {
         let (ended, templates) = mpsc::channel();
@@ -179,16 +189,19 @@ impl Worker {
         tokio::net::UnixStream::from_std(socket)
     }
 
-    /// Lets this worker run only when a processor is free, or as it did before. False if the system
-    /// refuses that.
-    pub fn put_in_background(&self, background: bool) -> bool {
+    /// False if the system refuses that.
+    pub fn set_rank(&self, rank: Rank) -> bool {
         // The number of a worker that has ended may belong to another process.
         if !self.is_alive() {
             return false;
         }
-        let policy = if background { Policy::Idle } else { Policy::Other };
-        set_policy(self.number(), policy, 0).is_ok()
-            || background && setpriority_process(Some(self.id), NICENESS_MAX).is_ok()
+        let has = |niceness| setpriority_process(Some(self.id), niceness).is_ok();
+        let is_under = |policy| set_policy(self.number(), policy, 0).is_ok();
+        match rank {
+            Rank::Low => has(NICENESS) && is_under(Policy::Other),
+            Rank::Lowest => has(NICENESS_MAX) && is_under(Policy::Other),
+            Rank::Idle => is_under(Policy::Idle) || has(NICENESS_MAX),
+        }
     }
 
     /// Lets this worker go on, or stops it.

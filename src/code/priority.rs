@@ -3,13 +3,14 @@
 //! All workers have a low priority. That is not enough for programs that compute long: the kernel lets
 //! even the lowest priority finish its slice of milliseconds before a thread of the vault that has
 //! work. So a tenant whose programs have used more processor time than it had saved keeps one worker
-//! with the low priority, and its other workers are in the background (`SCHED_IDLE`): they run when a
+//! with the lowest priority, and its other workers are in the background (`SCHED_IDLE`): they run when a
 //! processor is free, and the kernel stops them at once for anything else. The one that stays lets long
 //! computations end on a busy machine.
 //!
 //! Even there each takes a little, and a tenant with many programs would take the processors of a
 //! tenant with one. So of those that compute, only some run, in turns; the others are stopped. Workers
-//! that wait for an answer are not.
+//! that wait for an answer are not. While the vault itself is busy, all that compute are stopped: a
+//! processor that runs one takes no work from a processor where threads of the vault wait.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -17,19 +18,33 @@ use std::num::NonZero;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use nix::time::{ClockId, clock_gettime};
 use tokio::time::sleep;
 
-use crate::bounds::{CODE_PROCESSOR_PER_SECOND, CODE_PROCESSOR_SAVED, CODE_REVIEW_EVERY};
-use crate::code::pool::Worker;
+use crate::bounds::{
+    CODE_FIRST_REVIEW, CODE_PROCESSOR_PER_SECOND, CODE_PROCESSOR_SAVED, CODE_REVIEW_EVERY,
+};
+use crate::code::pool::{Rank, Worker};
 use crate::domain::id::TenantId;
 use crate::lock::Lock;
+
+/// The vault is busy if it uses one part in this many of the processors.
+const VAULT_IS_BUSY_AT: u32 = 8;
 
 /// The processor time of each tenant's programs.
 #[derive(Debug)]
 pub struct Priorities {
     tenants: Lock<BTreeMap<TenantId, Usage>>,
-    /// Workers of a tenant that compute in the background at once.
-    turns: usize,
+    vault: Lock<VaultLoad>,
+    processors: usize,
+}
+
+/// The processor time of the vault itself.
+#[derive(Debug, Clone, Copy)]
+struct VaultLoad {
+    since: Instant,
+    used: Duration,
+    is_busy: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +63,8 @@ struct Usage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Foreground,
+    /// In the foreground as well, alone: the tenant has used its time.
+    Last,
     /// In the background, where it waits for an answer or has not been looked at.
     Background,
     /// In the background, with a turn.
@@ -70,7 +87,16 @@ pub struct Turn<'a> {
 impl Priorities {
     pub fn new() -> Self {
         let processors = available_parallelism().map_or(1, NonZero::get);
-        Self { tenants: Lock::default(), turns: processors.saturating_mul(2) }
+        let vault = VaultLoad { since: Instant::now(), used: Duration::MAX, is_busy: false };
+        Self { tenants: Lock::default(), vault: Lock::new(vault), processors }
+    }
+
+    /// Workers of a tenant that may compute in the background at once.
+    fn turns(&self, now: Instant) -> usize {
+        let used =
+            clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from);
+        let is_busy = self.vault.lock().is_busy_at(now, used, self.processors);
+        if is_busy { 0 } else { self.processors.saturating_mul(2) }
     }
 
     pub fn begin<'a>(&'a self, tenant: TenantId, worker: &'a Worker) -> Turn<'a> {
@@ -93,9 +119,11 @@ impl Priorities {
 impl Turn<'_> {
     /// Changes the priority as the tenant's use changes.
     pub async fn keep(mut self) -> Infallible {
+        let mut pause = CODE_FIRST_REVIEW;
         loop {
-            sleep(CODE_REVIEW_EVERY).await;
+            sleep(pause).await;
             self.review();
+            pause = pause.saturating_mul(2).min(CODE_REVIEW_EVERY);
         }
     }
 
@@ -105,33 +133,63 @@ impl Turn<'_> {
         let used = all.saturating_sub(self.accounted);
         self.accounted = all;
         // In the background a worker takes only time that is free.
-        if self.place == Place::Foreground { used } else { Duration::ZERO }
+        if self.place.is_in_front() { used } else { Duration::ZERO }
     }
 
     fn review(&mut self) {
         let used = self.used();
         // Read before the lock is taken.
-        let is_computing = self.place != Place::Foreground && self.worker.is_computing();
+        let is_computing = !self.place.is_in_front()
+            && self.accounted >= CODE_FIRST_REVIEW
+            && self.worker.is_computing();
+        let now = Instant::now();
+        let turns = self.priorities.turns(now);
         let mut tenants = self.priorities.tenants.lock();
         let Some(usage) = tenants.get_mut(&self.tenant) else { return };
-        usage.account(used, Instant::now());
-        let place = usage.place_for(self.place, is_computing, self.priorities.turns);
+        usage.account(used, now);
+        let place = usage.place_for(self.place, is_computing, turns);
         let place = self.worker.put(self.place, place);
         usage.count(self.place, place);
         self.place = place;
     }
 }
 
+impl Place {
+    const fn is_in_front(self) -> bool {
+        matches!(self, Self::Foreground | Self::Last)
+    }
+
+    const fn rank(self) -> Rank {
+        match self {
+            Self::Foreground => Rank::Low,
+            Self::Last => Rank::Lowest,
+            Self::Background | Self::Computing | Self::Stopped => Rank::Idle,
+        }
+    }
+}
+
+impl VaultLoad {
+    fn is_busy_at(&mut self, now: Instant, used: Duration, processors: usize) -> bool {
+        let passed = now.saturating_duration_since(self.since);
+        if passed >= CODE_REVIEW_EVERY {
+            let share = used.saturating_sub(self.used).saturating_mul(VAULT_IS_BUSY_AT);
+            let processors = u32::try_from(processors).unwrap_or(u32::MAX);
+            let is_busy = share >= passed.saturating_mul(processors);
+            *self = Self { since: now, used, is_busy };
+        }
+        self.is_busy
+    }
+}
+
 impl Worker {
     /// Returns the place that it got: the system may refuse a change of the priority.
     fn put(&self, from: Place, to: Place) -> Place {
-        let (was, is) = (from == Place::Foreground, to == Place::Foreground);
-        let has_priority = was == is || self.put_in_background(was);
+        let has_rank = from.rank() == to.rank() || self.set_rank(to.rank());
         if from == Place::Stopped && to != from {
             self.go_on(true);
         }
-        if !has_priority {
-            return if is { Place::Background } else { Place::Foreground };
+        if !has_rank {
+            return if from == Place::Stopped { Place::Background } else { from };
         }
         if to == Place::Stopped && to != from {
             self.go_on(false);
@@ -169,18 +227,21 @@ impl Usage {
 
     /// The place of a worker that is at this one.
     fn place_for(&self, now: Place, is_computing: bool, turns: usize) -> Place {
-        let others = self.foreground.saturating_sub(usize::from(now == Place::Foreground));
-        // Those in the background come back for a while, not for a moment.
-        let is_in_debt = self.workers > self.foreground;
+        let others = self.foreground.saturating_sub(usize::from(now.is_in_front()));
+        // They get their priority back for a while, not for a moment.
+        let is_in_debt = self.workers > self.foreground || now == Place::Last;
         let enough = if is_in_debt { CODE_PROCESSOR_SAVED / 2 } else { Duration::ZERO };
-        if self.saved > enough || others == 0 {
+        if self.saved > enough {
             return Place::Foreground;
         }
+        if others == 0 {
+            return Place::Last;
+        }
         match now {
-            Place::Foreground => Place::Background,
+            Place::Foreground | Place::Last => Place::Background,
             Place::Background | Place::Computing if !is_computing => Place::Background,
             // It has had its turn.
-            Place::Computing if self.stopped > 0 => Place::Stopped,
+            Place::Computing if self.stopped > 0 || turns == 0 => Place::Stopped,
             Place::Computing => Place::Computing,
             Place::Background | Place::Stopped if self.computing < turns => Place::Computing,
             Place::Background | Place::Stopped => Place::Stopped,
@@ -198,7 +259,7 @@ impl Usage {
 
     const fn counter(&mut self, place: Place) -> Option<&mut usize> {
         match place {
-            Place::Foreground => Some(&mut self.foreground),
+            Place::Foreground | Place::Last => Some(&mut self.foreground),
             Place::Background => None,
             Place::Computing => Some(&mut self.computing),
             Place::Stopped => Some(&mut self.stopped),
@@ -227,14 +288,16 @@ mod tests {
         usage.account(CODE_PROCESSOR_SAVED, start);
         assert_eq!(place(&usage, Place::Foreground), Place::Background);
         usage.foreground = 1;
-        assert_eq!(place(&usage, Place::Foreground), Place::Foreground, "the last one");
+        assert_eq!(place(&usage, Place::Foreground), Place::Last);
+        usage.saved = Duration::from_millis(1);
+        assert_eq!(place(&usage, Place::Last), Place::Last, "not for a moment");
         assert_eq!(place(&usage, Place::Stopped), Place::Stopped);
         usage.saved = CODE_PROCESSOR_SAVED / 2;
         assert_eq!(place(&usage, Place::Stopped), Place::Stopped, "not for a moment");
         usage.saved = CODE_PROCESSOR_SAVED;
         assert_eq!(place(&usage, Place::Stopped), Place::Foreground);
         (usage.saved, usage.foreground) = (Duration::ZERO, 0);
-        assert_eq!(place(&usage, Place::Stopped), Place::Foreground, "the last one has ended");
+        assert_eq!(place(&usage, Place::Stopped), Place::Last, "the last one has ended");
     }
 
     #[test]
@@ -255,10 +318,25 @@ mod tests {
             let found = usage.place_for(now, is_computing, 2);
             assert_eq!(found, expected, "{now:?} {computing} {stopped} {is_computing}");
         }
+        let found = owes.place_for(Place::Computing, true, 0);
+        assert_eq!(found, Place::Stopped, "the vault is busy");
         let mut usage = owes;
         usage.count(Place::Foreground, Place::Stopped);
         usage.count(Place::Background, Place::Computing);
         assert_eq!((usage.foreground, usage.computing, usage.stopped), (0, 1, 1));
+    }
+
+    #[test]
+    fn the_vault_is_busy_from_an_eighth_of_the_processors() {
+        let start = Instant::now();
+        let at = |passed: u64| start + Duration::from_millis(passed);
+        let used = Duration::from_millis;
+        let mut load = VaultLoad { since: start, used: used(70), is_busy: false };
+        assert!(!load.is_busy_at(at(50), used(900), 2), "not looked at so soon");
+        assert!(!load.is_busy_at(at(100), used(94), 2));
+        assert!(load.is_busy_at(at(200), used(119), 2));
+        assert!(load.is_busy_at(at(250), used(119), 2));
+        assert!(!load.is_busy_at(at(1_200), used(119), 2));
     }
 
     #[test]
