@@ -67,7 +67,7 @@ pub const CODE_THROWN_BYTES_MAX: usize = 1024 * 1024;
 pub const CODE_MESSAGE_BYTES_MAX: usize = 16 * 1024;
 /// One frame between a worker and the vault, in either direction.
 pub const CODE_FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Memory of the frames between all workers and the vault.
+/// Memory of the frames between all workers and the vault, and of the filled arguments of calls.
 ///
 /// Shares: a tenant takes half of the part that others have left. Callers with no secret key have the
 /// share of one address together, an eighth. A key has no share beside its tenant's.
@@ -109,5 +109,8 @@ const _: () = assert!(CODE_MESSAGE_BYTES_MAX <= CODE_THROWN_BYTES_MAX);
 const _: () = assert!(CODE_PACKAGE_FILE_BYTES_MAX < CODE_FRAME_BYTES_MAX);
 // An answer of a destination fits into a frame with its headers.
 const _: () = assert!(PROXY_ANSWER_BYTES_MAX + 2 * HEADER_BYTES_MAX < CODE_FRAME_BYTES_MAX);
+// The unit allows the process twice the memory of requests in flight.
+const _: () =
+    assert!(super::MEMORY_OUTBOUND_MAX + CODE_FRAMES_BYTES_MAX <= super::MEMORY_IN_FLIGHT_MAX);
 // On an idle server the largest frame finds its memory, even without a secret key.
 const _: () = assert!(CODE_FRAME_BYTES_MAX <= CODE_FRAMES_BYTES_MAX / super::shares::ADDRESS_SHARE);

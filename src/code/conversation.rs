@@ -68,7 +68,7 @@ type Answer = (u32, Result<ProgramResponse, FetchFailure>);
 type Fetch<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 
 /// The reason that a call ended without an outcome.
-enum Broken {
+pub enum Broken {
     /// The share of the tenant in the memory of frames is taken.
     NoMemory,
     /// The worker ended, or sent what a sound worker does not send.
@@ -295,13 +295,13 @@ async fn next_answer(fetches: &mut Vec<Fetch<'_>>) -> Answer {
 }
 
 /// Memory that a large frame takes until it is dealt with.
-struct FrameMemory<'a> {
+pub struct FrameMemory<'a> {
     budget: FrameBudget<'a>,
     bytes: usize,
 }
 
 impl<'a> FrameMemory<'a> {
-    fn take(budget: FrameBudget<'a>, bytes: usize) -> Result<Self, Broken> {
+    pub fn take(budget: FrameBudget<'a>, bytes: usize) -> Result<Self, Broken> {
         let bytes = if bytes > CODE_SMALL_FRAME_BYTES { bytes } else { 0 };
         if bytes > 0 && !budget.shares.take(budget.claimant, bytes) {
             return Err(Broken::NoMemory);

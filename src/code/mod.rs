@@ -39,7 +39,7 @@ use crate::app::{Credential, Error, FairPool, Fault, Party};
 use crate::bounds::{CODE_FRAMES_BYTES_MAX, CODE_START_MAX, CODE_TIMEOUT_MAX, CODE_WAITING_MAX};
 use crate::domain::shares::{Claimant, Shares};
 
-use self::conversation::{Conversation, FrameBudget, greeting};
+use self::conversation::{Conversation, FrameBudget, FrameMemory, greeting};
 use self::frames::{Confinement, WorkerCall};
 use self::observe::{End, Endings};
 pub use self::packages::{LOCK_FILE, Packages};
@@ -59,6 +59,10 @@ pub const WORKER_COMMAND: &str = "code-worker";
 const NO_LANDLOCK: &str = "the kernel of this server has no Landlock";
 const NO_SECCOMP: &str = "the kernel of this server has no seccomp filters";
 const NO_START: &str = "this server cannot start workers";
+
+/// The filled arguments of a call are in memory as its caller has them, as the argument of the program
+/// and as a frame.
+const ARGUMENT_COPIES: usize = 3;
 
 /// Everything that programs need to run.
 #[derive(Debug)]
@@ -121,12 +125,19 @@ impl ProgramsOnWorkers {
             return Err(Error::Internal(Fault::Impossible("a call of a program without workers")));
         };
         let party = Party { tenant: call.tenant, credential: call.credential };
+        let budget = FrameBudget { shares: &workers.frames, claimant: claimant(&call, &*host) };
+        // Counted before the wait, which holds the arguments.
+        let bytes = call.argument.expose().len().saturating_mul(ARGUMENT_COPIES);
+        let Ok(_arguments) = FrameMemory::take(budget, bytes) else {
+            self.endings.note(End::Busy);
+            return Err(Error::Busy);
+        };
         let place = timeout_at(deadline, workers.places.permit(party)).await;
         // A call that got no worker in its time has not begun.
         let _place =
             place.unwrap_or(Err(Error::Busy)).inspect_err(|_| self.endings.note(End::Busy))?;
         self.endings.note_wait(begun.elapsed());
-        let running = timeout_at(deadline, workers.converse(call, &host, deadline)).await;
+        let running = timeout_at(deadline, workers.converse(call, &host, budget, deadline)).await;
         let ended = running.unwrap_or(Ok(ProgramOutcome::Stopped(Stop::TimedOut)));
         self.endings.note(End::of(&ended));
         ended
@@ -170,19 +181,13 @@ impl Workers {
         &self,
         call: ProgramCall,
         host: &Arc<dyn ProgramHost>,
+        budget: FrameBudget<'_>,
         deadline: Instant,
     ) -> Result<ProgramOutcome, Error> {
-        let ProgramCall { tenant, credential, code, contract, argument, key, .. } = call;
-        let claimant = match credential {
-            Credential::Secret => Claimant::Keyed(tenant),
-            Credential::Public => {
-                Claimant::Stranger { address: host.caller_address(), tenant: Some(tenant) }
-            }
-        };
+        let ProgramCall { tenant, code, contract, argument, key, .. } = call;
         // The worker ends with this variable, whatever happens to this future.
         let Ok(mut worker) = self.pool.take().await else { return Err(Error::Busy) };
         let Ok(socket) = worker.socket() else { return Err(Error::Busy) };
-        let budget = FrameBudget { shares: &self.frames, claimant };
         let conversation = Conversation::new(socket, host, &self.packages, budget);
         let left = deadline.saturating_duration_since(Instant::now());
         let call = WorkerCall {
@@ -197,6 +202,16 @@ impl Workers {
         tokio::select! {
             ended = conversation.run(call, self.needed) => ended,
             never = turn.keep() => match never {},
+        }
+    }
+}
+
+fn claimant(call: &ProgramCall, host: &dyn ProgramHost) -> Claimant {
+    let tenant = call.tenant;
+    match call.credential {
+        Credential::Secret => Claimant::Keyed(tenant),
+        Credential::Public => {
+            Claimant::Stranger { address: host.caller_address(), tenant: Some(tenant) }
         }
     }
 }

@@ -73,7 +73,7 @@ pub(in crate::app) struct ProgramJob<'a> {
     pub(in crate::app) application: Option<ApplicationId>,
     pub(in crate::app) configuration: &'a Configuration,
     /// JSON: `args` of the older contract, `req` or `res` of the newer one.
-    pub(in crate::app) input: (&'static str, Secret<Vec<u8>>),
+    pub(in crate::app) input: (&'static str, &'a Secret<Vec<u8>>),
     pub(in crate::app) timeout: Duration,
 }
 

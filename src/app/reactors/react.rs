@@ -105,7 +105,6 @@ impl Reactors<'_> {
             Contract::Bt => "args",
             Contract::Node => "req",
         };
-        let input = Secret::new(prepared.input.json.expose().clone());
         let job = ProgramJob {
             tenant: caller.tenant.id,
             tenant_kind: caller.tenant.kind,
@@ -115,7 +114,7 @@ impl Reactors<'_> {
             runtime,
             application: settings.application,
             configuration: &settings.configuration,
-            input: (name, input),
+            input: (name, &prepared.input.json),
             timeout,
         };
         let result = self.vault.run_program(job, hosts).await?;

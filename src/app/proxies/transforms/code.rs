@@ -63,7 +63,7 @@ impl Proxies<'_> {
     ) -> Result<(), TransformFailure> {
         let site = around.code.ok_or(TransformFailure::Failed(NO_HOST))?;
         let contract = contract(program.runtime);
-        let input = input(&program, contract, message, site.line)?;
+        let (name, input) = input(&program, contract, message, site.line)?;
         let settings = &proxy.settings;
         let job = ProgramJob {
             tenant: proxy.tenant,
@@ -74,7 +74,7 @@ impl Proxies<'_> {
             runtime: program.runtime,
             application: settings.application,
             configuration: &settings.configuration,
-            input,
+            input: (name, &input),
             timeout: timeout(program.runtime),
         };
         let result = Box::pin(self.vault.run_program(job, site.hosts)).await?;
