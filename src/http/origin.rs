@@ -9,9 +9,8 @@ use hyper::header::{ACCEPT, HOST, HeaderMap, HeaderName, ORIGIN, USER_AGENT};
 use hyper::http::request::Parts;
 use hyper::{Method, Request};
 
-use crate::app::{Caller, Client, Error};
+use crate::app::{Caller, Client, Credential, Error};
 use crate::bounds::THREEDS_TEXT_CHARS_MAX;
-use crate::domain::application::ApplicationKind;
 use crate::domain::problem_type;
 use crate::domain::shares::Claimant;
 use crate::http::reply::{self};
@@ -107,10 +106,11 @@ fn host_of(parts: &Parts) -> Option<&str> {
 }
 
 /// The claimant of a caller. Everybody can read the keys of a public application and of its
-/// sessions in a page, so they do not identify a caller.
+/// sessions in a page, so they do not identify a caller; nor does the key of a program that works
+/// for a stranger.
 pub(super) fn claimant(caller: Option<&Caller>, address: IpAddr) -> Claimant {
     match caller {
-        Some(caller) if caller.application.kind != ApplicationKind::Public => {
+        Some(caller) if caller.credential() == Credential::Secret => {
             Claimant::Keyed(caller.tenant.id)
         }
         other => Claimant::Stranger { address, tenant: other.map(|caller| caller.tenant.id) },

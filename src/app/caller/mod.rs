@@ -228,7 +228,10 @@ impl Caller {
     pub fn party(&self) -> Party {
         let is_public = self.session.is_some()
             || self.application.kind == ApplicationKind::Public
-            || (self.key.id.uuid().is_nil() && self.person.is_none() && self.program.is_none());
+            || match &self.program {
+                Some(program) => program.credential == Credential::Public,
+                None => self.key.id.uuid().is_nil() && self.person.is_none(),
+            };
         let credential = if is_public { Credential::Public } else { Credential::Secret };
         Party { tenant: self.tenant.id, credential }
     }

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::app::AccessControl;
 use crate::app::caller::Caller;
 use crate::app::error::Error;
+use crate::app::fair_pool::Credential;
 use crate::crypto::{Sha256, is_equal};
 use crate::domain::access::Access;
 use crate::domain::application::{Application, ApplicationKind};
@@ -27,6 +28,9 @@ pub struct ProgramIdentity {
     tenant: TenantId,
     owner: ProgramOwner,
     rights: ProgramRights,
+    /// That of the request which the program works for: a stranger stays one if its request runs a
+    /// program that sends others.
+    pub(in crate::app) credential: Credential,
     has_ended: AtomicBool,
 }
 
@@ -88,13 +92,13 @@ impl From<ProgramOwner> for Entity {
 }
 
 impl ProgramIdentity {
-    pub(in crate::app) const fn new(
+    pub(in crate::app) fn new(
         key: KeyText,
         tenant: TenantId,
         owner: ProgramOwner,
-        rights: ProgramRights,
+        (rights, credential): (ProgramRights, Credential),
     ) -> Self {
-        Self { key, tenant, owner, rights, has_ended: AtomicBool::new(false) }
+        Self { key, tenant, owner, rights, credential, has_ended: AtomicBool::new(false) }
     }
 
     /// True if a request has the key of this call.

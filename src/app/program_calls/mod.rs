@@ -160,7 +160,8 @@ impl Vault {
         };
         let random = self.random().bytes();
         let key = KeyText::new(job.tenant_kind, ApplicationKind::Private, &random);
-        Some(ProgramIdentity::new(key, job.tenant, job.owner, rights))
+        let credential = job.party.credential;
+        Some(ProgramIdentity::new(key, job.tenant, job.owner, (rights, credential)))
     }
 
     /// The name of this vault on requests of programs. All its processes have the same one.

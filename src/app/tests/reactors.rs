@@ -223,7 +223,7 @@ fn identity_of(scene: &Scene, reactor: &Reactor) -> Arc<ProgramIdentity> {
         (None, None) => panic!("the program has no rights"),
     };
     let (tenant, owner) = (scene.vault.caller.tenant.id, ProgramOwner::Reactor(reactor.id));
-    Arc::new(ProgramIdentity::new(key, tenant, owner, rights))
+    Arc::new(ProgramIdentity::new(key, tenant, owner, (rights, Credential::Secret)))
 }
 
 #[test]
