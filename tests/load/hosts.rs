@@ -1,5 +1,7 @@
 //! Creates of sixteen tenants by one, two and four processes over one database, with every COMMIT held back as a database
-//! that is replicated to other sites holds it back, and without.
+//! that is replicated to other sites holds it back, and without. On a machine that one process fills with its database and
+//! the clients, more processes add nothing; so the first part is repeated with a fifth of a processor for each process, as
+//! on hosts of their own.
 
 use crate::Outcome;
 use crate::client::{Target, block_on};
@@ -11,6 +13,7 @@ use crate::proc::{Scratch, output};
 use crate::relay::Relay;
 use crate::report::HEADLINE;
 use crate::request::{Kind, Load, Work};
+use crate::share::ProcessorShare;
 use crate::stats::quotient;
 use crate::vault::{Vault, VaultFiles};
 use serde_json::Value;
@@ -21,32 +24,44 @@ use std::time::Duration;
 const TENANTS: usize = 16;
 const PROCESSES: [usize; 3] = [1, 2, 4];
 const DELAY: Duration = Duration::from_millis(5);
+/// Of a processor, for each process: four and a database fit on two processors.
+const PERCENT: u32 = 20;
 /// The waits for locks that the database has counted cannot be had; these are the waits of one moment under load.
 const LOCK_WAITS: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
 const ROWS_OF_WRITERS: &str = "SELECT count(*) FROM strongroom_writers";
 
 pub(crate) fn measure(plan: &Plan, scratch: &Scratch) -> Outcome<()> {
     println!(
-        "\nhosts: creates of {TENANTS} tenants by several processes over one database, {HEADLINE} connections"
+        "\nhosts: creates of {TENANTS} tenants by several processes over one database, {HEADLINE} connections to each"
     );
     let Some(cluster) = Cluster::counting_statements()? else {
         println!("hosts: skipped, PostgreSQL is not installed");
         return Ok(());
     };
-    for delay in [DELAY, Duration::ZERO] {
+    for (delay, percent) in [(DELAY, None), (Duration::ZERO, None), (DELAY, Some(PERCENT))] {
+        if let Some(percent) = percent {
+            if !ProcessorShare::is_available() {
+                println!(
+                    "  with a part of a processor for each process: skipped, needs root and control groups"
+                );
+                continue;
+            }
+            println!("  each process with {percent}% of a processor:");
+        }
         let relay = Relay::start(&cluster.directory, delay)?;
         let mut first_rps = None;
         for count in PROCESSES {
-            let name = format!("hosts_{}_{count}", delay.as_millis());
+            let name =
+                format!("hosts_{}_{count}_{}", delay.as_millis(), percent.unwrap_or_default());
             let url = block_on(cluster.create(&name))?;
             let url = url.replace(
                 &cluster.directory.display().to_string(),
                 &relay.directory.display().to_string(),
             );
-            let slice = creates(plan, scratch, &name, (count, &url), || {
+            let slice = creates(plan, scratch, &name, (count, &url, percent), || {
                 block_on(cluster.number(&name, LOCK_WAITS))
-            })?;
-            let (slice, waits) = slice;
+            });
+            let (slice, waits) = slice?;
             let writers = block_on(cluster.number(&name, ROWS_OF_WRITERS))?;
             let first = *first_rps.get_or_insert(slice.rps);
             println!(
@@ -74,7 +89,7 @@ fn creates(
     plan: &Plan,
     scratch: &Scratch,
     name: &str,
-    (count, url): (usize, &str),
+    (count, url, percent): (usize, &str, Option<u32>),
     waits: impl Fn() -> Outcome<i64> + Sync,
 ) -> Outcome<(Slice, i64)> {
     let mut places: Vec<VaultFiles> = Vec::new();
@@ -88,6 +103,9 @@ fn creates(
         vaults.push(start_over(&place, url)?);
         places.push(place);
     }
+    let limit = |(vault, percent): (&Vault, u32)| ProcessorShare::limit(vault.target.pid, percent);
+    let limited = vaults.iter().filter_map(|vault| Some((vault, percent?))).map(limit);
+    let shares = limited.collect::<Outcome<Vec<_>>>()?;
     let keys = (0..TENANTS).map(|_| tenant_key(&places[0])).collect::<Outcome<Vec<_>>>()?;
     let servers = vaults.iter().map(|vault| &vault.target);
     // Each tenant uses every process.
@@ -99,12 +117,14 @@ fn creates(
             std::thread::sleep(plan.pace.warm + plan.pace.window / 2);
             waits()
         });
-        let slice = drive_all(&targets, &work, HEADLINE, plan.pace)?;
+        // As many to each process: a batch has as many changes however many processes there are.
+        let slice = drive_all(&targets, &work, HEADLINE * count, plan.pace)?;
         Outcome::Ok((slice, looking.join().expect("looking does not panic")?))
     })?;
     for vault in &mut vaults {
         vault.stop()?;
     }
+    drop(shares);
     for place in &places {
         place.remove()?;
     }

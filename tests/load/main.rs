@@ -43,6 +43,7 @@ mod recovery;
 mod relay;
 mod report;
 mod request;
+mod share;
 mod slow;
 mod stage;
 mod stats;
