@@ -53,8 +53,8 @@ pub const CODE_PROCESSOR_PER_SECOND: Duration = Duration::from_millis(20);
 /// The time between two looks at what a worker has used, and a turn of one that computes in the
 /// background.
 pub const CODE_REVIEW_EVERY: Duration = Duration::from_millis(100);
-/// The first look at a worker; the next ones take twice the time each. One in the background is not
-/// stopped before it has used this much: most calls need less.
+/// The first look at a worker; the next ones take twice the time each. Most calls use less: one in the
+/// background that has used less needs no turn, unless the vault is busy.
 pub const CODE_FIRST_REVIEW: Duration = Duration::from_millis(3);
 
 /// The result of a program.

@@ -26,7 +26,7 @@ use crate::metrics::Counter;
 
 /// Requests to the vault come first when processors are scarce. The service may not go below this.
 const NICENESS: i32 = 10;
-/// The most that the kernel has.
+/// The most that the kernel has, where it refuses the background.
 const NICENESS_MAX: i32 = 19;
 /// While templates end, the reaper looks this often.
 const REAP_EVERY: Duration = Duration::from_millis(200);
@@ -54,12 +54,11 @@ pub struct Worker {
     _template: Arc<Template>,
 }
 
-/// What the kernel gives a worker of the processors.
+/// The kernel scheduler's treatment of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rank {
     /// As a worker starts.
     Low,
-    Lowest,
     /// Only when a processor is free.
     Idle,
 }
@@ -199,7 +198,6 @@ impl Worker {
         let is_under = |policy| set_policy(self.number(), policy, 0).is_ok();
         match rank {
             Rank::Low => has(NICENESS) && is_under(Policy::Other),
-            Rank::Lowest => has(NICENESS_MAX) && is_under(Policy::Other),
             Rank::Idle => is_under(Policy::Idle) || has(NICENESS_MAX),
         }
     }

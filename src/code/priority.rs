@@ -2,15 +2,18 @@
 //!
 //! All workers have a low priority. That is not enough for programs that compute long: the kernel lets
 //! even the lowest priority finish its slice of milliseconds before a thread of the vault that has
-//! work. So a tenant whose programs have used more processor time than it had saved keeps one worker
-//! with the lowest priority, and its other workers are in the background (`SCHED_IDLE`): they run when a
-//! processor is free, and the kernel stops them at once for anything else. The one that stays lets long
-//! computations end on a busy machine.
+//! work. So the workers of a tenant whose programs have used more processor time than it had saved are
+//! in the background (`SCHED_IDLE`): they run when a processor is free, and the kernel interrupts them
+//! at once for anything else.
 //!
 //! Even there each takes a little, and a tenant with many programs would take the processors of a
 //! tenant with one. So of those that compute, only some run, in turns; the others are stopped. Workers
-//! that wait for an answer are not. While the vault itself is busy, all that compute are stopped: a
-//! processor that runs one takes no work from a processor where threads of the vault wait.
+//! that wait for an answer are not.
+//!
+//! While the vault itself is busy, this is not enough either: a processor that runs a worker takes no
+//! work from a processor where threads of the vault wait. Short calls go on, a few at a time. Longer
+//! ones, and short ones of a tenant that has many of those, run only for the time that their tenant
+//! saves, one after the other.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -30,6 +33,8 @@ use crate::lock::Lock;
 
 /// The vault is busy if it uses one part in this many of the processors.
 const VAULT_IS_BUSY_AT: u32 = 8;
+/// A tenant with this many stopped workers for each processor has no short calls beside a busy vault.
+const MANY_STOPPED: usize = 4;
 
 /// The processor time of each tenant's programs.
 #[derive(Debug)]
@@ -63,8 +68,6 @@ struct Usage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Foreground,
-    /// In the foreground as well, alone: the tenant has used its time.
-    Last,
     /// In the background, where it waits for an answer or has not been looked at.
     Background,
     /// In the background, with a turn.
@@ -80,6 +83,8 @@ pub struct Turn<'a> {
     tenant: TenantId,
     worker: &'a Worker,
     place: Place,
+    /// It computes beside a busy vault.
+    is_beside_work: bool,
     /// Processor time of this worker that is accounted for.
     accounted: Duration,
 }
@@ -91,12 +96,21 @@ impl Priorities {
         Self { tenants: Lock::default(), vault: Lock::new(vault), processors }
     }
 
-    /// Workers of a tenant that may compute in the background at once.
-    fn turns(&self, now: Instant) -> usize {
+    fn is_vault_busy(&self, now: Instant) -> bool {
         let used =
             clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).map_or(Duration::ZERO, Duration::from);
-        let is_busy = self.vault.lock().is_busy_at(now, used, self.processors);
-        if is_busy { 0 } else { self.processors.saturating_mul(2) }
+        self.vault.lock().is_busy_at(now, used, self.processors)
+    }
+
+    /// Workers of a tenant that may compute in the background at once.
+    fn turns(&self, usage: &Usage, is_vault_busy: bool, is_short: bool) -> usize {
+        if !is_vault_busy {
+            self.processors.saturating_mul(2)
+        } else if is_short && usage.stopped < self.processors.saturating_mul(MANY_STOPPED) {
+            self.processors
+        } else {
+            usize::from(!usage.saved.is_zero())
+        }
     }
 
     pub fn begin<'a>(&'a self, tenant: TenantId, worker: &'a Worker) -> Turn<'a> {
@@ -110,7 +124,8 @@ impl Priorities {
         }
         let accounted = Duration::ZERO;
         let place = Place::Foreground;
-        let mut turn = Turn { priorities: self, tenant, worker, place, accounted };
+        let is_beside_work = false;
+        let mut turn = Turn { priorities: self, tenant, worker, place, is_beside_work, accounted };
         turn.review();
         turn
     }
@@ -124,6 +139,9 @@ impl Turn<'_> {
             sleep(pause).await;
             self.review();
             pause = pause.saturating_mul(2).min(CODE_REVIEW_EVERY);
+            if self.is_beside_work {
+                pause = CODE_FIRST_REVIEW;
+            }
         }
     }
 
@@ -132,37 +150,36 @@ impl Turn<'_> {
         let Some(all) = self.worker.processor_time() else { return Duration::ZERO };
         let used = all.saturating_sub(self.accounted);
         self.accounted = all;
-        // In the background a worker takes only time that is free.
-        if self.place.is_in_front() { used } else { Duration::ZERO }
+        // In the background a worker takes only time that is free, unless the vault is busy.
+        let counts = self.place == Place::Foreground || self.is_beside_work;
+        if counts { used } else { Duration::ZERO }
     }
 
     fn review(&mut self) {
         let used = self.used();
-        // Read before the lock is taken.
-        let is_computing = !self.place.is_in_front()
-            && self.accounted >= CODE_FIRST_REVIEW
-            && self.worker.is_computing();
         let now = Instant::now();
-        let turns = self.priorities.turns(now);
+        let is_vault_busy = self.priorities.is_vault_busy(now);
+        let is_short = self.accounted < CODE_FIRST_REVIEW;
+        // Read before the lock is taken.
+        let is_computing = matches!(self.place, Place::Background | Place::Computing)
+            && (is_vault_busy || !is_short)
+            && self.worker.is_computing();
         let mut tenants = self.priorities.tenants.lock();
         let Some(usage) = tenants.get_mut(&self.tenant) else { return };
         usage.account(used, now);
+        let turns = self.priorities.turns(usage, is_vault_busy, is_short);
         let place = usage.place_for(self.place, is_computing, turns);
         let place = self.worker.put(self.place, place);
+        self.is_beside_work = is_vault_busy && place == Place::Computing;
         usage.count(self.place, place);
         self.place = place;
     }
 }
 
 impl Place {
-    const fn is_in_front(self) -> bool {
-        matches!(self, Self::Foreground | Self::Last)
-    }
-
     const fn rank(self) -> Rank {
         match self {
             Self::Foreground => Rank::Low,
-            Self::Last => Rank::Lowest,
             Self::Background | Self::Computing | Self::Stopped => Rank::Idle,
         }
     }
@@ -227,18 +244,14 @@ impl Usage {
 
     /// The place of a worker that is at this one.
     fn place_for(&self, now: Place, is_computing: bool, turns: usize) -> Place {
-        let others = self.foreground.saturating_sub(usize::from(now.is_in_front()));
         // They get their priority back for a while, not for a moment.
-        let is_in_debt = self.workers > self.foreground || now == Place::Last;
+        let is_in_debt = self.workers > self.foreground;
         let enough = if is_in_debt { CODE_PROCESSOR_SAVED / 2 } else { Duration::ZERO };
         if self.saved > enough {
             return Place::Foreground;
         }
-        if others == 0 {
-            return Place::Last;
-        }
         match now {
-            Place::Foreground | Place::Last => Place::Background,
+            Place::Foreground => Place::Background,
             Place::Background | Place::Computing if !is_computing => Place::Background,
             // It has had its turn.
             Place::Computing if self.stopped > 0 || turns == 0 => Place::Stopped,
@@ -259,7 +272,7 @@ impl Usage {
 
     const fn counter(&mut self, place: Place) -> Option<&mut usize> {
         match place {
-            Place::Foreground | Place::Last => Some(&mut self.foreground),
+            Place::Foreground => Some(&mut self.foreground),
             Place::Background => None,
             Place::Computing => Some(&mut self.computing),
             Place::Stopped => Some(&mut self.stopped),
@@ -279,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tenant_that_has_used_its_saved_time_keeps_one_worker_out_of_the_background() {
+    fn workers_of_a_tenant_that_has_used_its_saved_time_are_in_the_background() {
         let start = Instant::now();
         let mut usage = Usage { workers: 3, foreground: 3, ..Usage::new(start) };
         usage.account(CODE_PROCESSOR_SAVED / 2, start);
@@ -287,17 +300,13 @@ mod tests {
         assert_eq!(place(&usage, Place::Foreground), Place::Foreground);
         usage.account(CODE_PROCESSOR_SAVED, start);
         assert_eq!(place(&usage, Place::Foreground), Place::Background);
-        usage.foreground = 1;
-        assert_eq!(place(&usage, Place::Foreground), Place::Last);
-        usage.saved = Duration::from_millis(1);
-        assert_eq!(place(&usage, Place::Last), Place::Last, "not for a moment");
-        assert_eq!(place(&usage, Place::Stopped), Place::Stopped);
-        usage.saved = CODE_PROCESSOR_SAVED / 2;
-        assert_eq!(place(&usage, Place::Stopped), Place::Stopped, "not for a moment");
+        usage.foreground = 0;
+        for saved in [Duration::from_millis(1), CODE_PROCESSOR_SAVED / 2] {
+            usage.saved = saved;
+            assert_eq!(place(&usage, Place::Stopped), Place::Stopped, "not for a moment");
+        }
         usage.saved = CODE_PROCESSOR_SAVED;
         assert_eq!(place(&usage, Place::Stopped), Place::Foreground);
-        (usage.saved, usage.foreground) = (Duration::ZERO, 0);
-        assert_eq!(place(&usage, Place::Stopped), Place::Last, "the last one has ended");
     }
 
     #[test]
@@ -319,11 +328,31 @@ mod tests {
             assert_eq!(found, expected, "{now:?} {computing} {stopped} {is_computing}");
         }
         let found = owes.place_for(Place::Computing, true, 0);
-        assert_eq!(found, Place::Stopped, "the vault is busy");
+        assert_eq!(found, Place::Stopped, "no turn is left");
         let mut usage = owes;
         usage.count(Place::Foreground, Place::Stopped);
         usage.count(Place::Background, Place::Computing);
         assert_eq!((usage.foreground, usage.computing, usage.stopped), (0, 1, 1));
+    }
+
+    #[test]
+    fn beside_a_busy_vault_a_few_short_calls_compute_and_others_for_the_time_that_is_saved() {
+        let priorities = Priorities { processors: 2, ..Priorities::new() };
+        let owes = Usage { saved: Duration::ZERO, ..Usage::new(Instant::now()) };
+        let saves = Usage { saved: Duration::from_millis(1), ..owes };
+        let many = |usage| Usage { stopped: 8, ..usage };
+        for (usage, is_vault_busy, is_short, expected) in [
+            (owes, false, true, 4),
+            (many(owes), false, false, 4),
+            (owes, true, true, 2),
+            (owes, true, false, 0),
+            (saves, true, false, 1),
+            (many(owes), true, true, 0),
+            (many(saves), true, true, 1),
+        ] {
+            let found = priorities.turns(&usage, is_vault_busy, is_short);
+            assert_eq!(found, expected, "{usage:?} {is_vault_busy} {is_short}");
+        }
     }
 
     #[test]
