@@ -402,7 +402,7 @@ impl Http {
             parts,
             address,
         };
-        (invocation.call)(&exchange).await
+        (invocation.call)(exchange).await
     }
 
     /// Reserves the request's idempotency key, or finds the earlier answer.

@@ -45,7 +45,7 @@ impl Tokens<'_> {
     ) -> Result<CommitOutcome<WriteOutcome>, Error> {
         let opened = Opened::by(self.vault, self.caller);
         let now = self.vault.now();
-        let admitted = match self.admit_draft(draft, now, &opened) {
+        let mut admitted = match self.admit_draft(draft, now, &opened) {
             Ok(admitted) => admitted,
             Err(error) => return opened.settle(Err(error)).await,
         };
@@ -55,7 +55,7 @@ impl Tokens<'_> {
             write,
             |snapshot, budget| {
                 let (change, written) =
-                    self.plan_token(snapshot, &admitted, &[], now, budget, &opened)?;
+                    self.plan_token(snapshot, &mut admitted, &[], now, budget, &opened)?;
                 let change = change.and(self.plan_consumption(snapshot, &admitted, now)?);
                 let change = self.caller.within_token_limit(snapshot, change)?;
                 let acts: Vec<_> = admitted
@@ -148,16 +148,16 @@ impl Tokens<'_> {
     pub(in crate::app) fn plan_token(
         self,
         snapshot: &Snapshot,
-        admitted: &AdmittedDraft,
+        admitted: &mut AdmittedDraft,
         latest: &[&Token],
         now: Timestamp,
         budget: &Budget,
         opened: &Opened<'_>,
     ) -> Result<(Change, WriteOutcome), Error> {
         let AdmittedDraft { draft, containers, origin: value, .. } = admitted;
+        let existing = self.caller.existing(draft);
         let mut checked = self.check_draft(draft, containers, *value, now, budget)?;
         let mut change = Change::new();
-        let existing = self.caller.existing(draft);
         if existing != DuplicatePolicy::Ignore {
             let merges = existing == DuplicatePolicy::Update;
             let fits =
@@ -206,7 +206,7 @@ impl Tokens<'_> {
     fn settle_id(
         self,
         snapshot: &Snapshot,
-        checked: &mut CheckedDraft,
+        checked: &mut CheckedDraft<'_>,
         value: ValueOrigin,
         now: Timestamp,
         budget: &Budget,

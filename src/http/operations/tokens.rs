@@ -17,8 +17,8 @@ pub fn created_token(written: &WriteOutcome) -> RememberedAnswer {
 }
 
 impl Exchange<'_> {
-    pub(in crate::http) async fn create_token(&self) -> WriteAnswer {
-        let mut draft = token::parse_draft(self.body.expose());
+    pub(in crate::http) async fn create_token(mut self) -> WriteAnswer {
+        let mut draft = token::take_draft(self.body.expose_mut());
         draft.source = self.data_source();
         let write = self.write(&created_token);
         let written = self.app.tokens(self.caller).create(draft, &write).await?;
