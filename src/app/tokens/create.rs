@@ -163,7 +163,7 @@ impl Tokens<'_> {
             let fits =
                 |found: &Token| !merges || self.caller.may_merge(found, &checked.token, *value);
             match duplicate(snapshot, self.caller, &checked.token, fits, now)? {
-                Duplicate::None(expectation) => change = change.and(expectation),
+                Duplicate::None(expectation) => change = change.and(*expectation),
                 Duplicate::Found(found) => {
                     let (update, token, origin) = match existing {
                         DuplicatePolicy::Update => {

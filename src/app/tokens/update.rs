@@ -94,7 +94,7 @@ impl Tokens<'_> {
                             let shown = shown(token, ValueOrigin::Stored)?;
                             let value = ValueOrigin::Stored;
                             let written = WriteOutcome { shown, origin: TokenOrigin::New, value };
-                            return Ok((change.and(expectation).and(audit), written));
+                            return Ok((change.and(*expectation).and(audit), written));
                         }
                         Duplicate::Found(other) => {
                             let (mut other, origin) = (other.token, TokenOrigin::Read);

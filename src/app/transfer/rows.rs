@@ -184,7 +184,7 @@ fn place(
         match duplicate(snapshot, tokens.caller, &token, |_| true, now)? {
             // An import never changes existing tokens, even if the tenant merges duplicates.
             Duplicate::Found(_) => return Ok(CheckedRow::Duplicate),
-            Duplicate::None(expectation) => expectations = expectation,
+            Duplicate::None(expectation) => expectations = *expectation,
         }
     }
     let own = tables::tokens(tenant, token.id);
