@@ -11,6 +11,8 @@
 //! row for each answer and token. Storing only the version of the token that was shown cannot
 //! repeat the first answer after a patch.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
 use crate::app::Idempotency;
@@ -315,8 +317,13 @@ fn target_id(subject: &SubjectId) -> TargetId<'_> {
 /// The seed alone would be enough; deriving the key from the tenant's key too makes a seed useless
 /// outside its tenant.
 pub(super) fn part_key(caller: &Caller, seed: &AnswerSeed, containers: &[Container]) -> SealingKey {
-    let paths: Vec<_> = containers.iter().map(Container::as_str).collect();
-    let paths = paths.join("\n");
+    let paths = match containers {
+        [only] => Cow::Borrowed(only.as_str()),
+        several => {
+            let paths: Vec<_> = several.iter().map(Container::as_str).collect();
+            Cow::Owned(paths.join("\n"))
+        }
+    };
     let parts = [b"answer parts".as_slice(), seed.expose(), paths.as_bytes()];
     SealingKey::new(0, &Secret::new(caller.keys.lasting().tag(&parts)))
 }
