@@ -58,12 +58,10 @@ impl Tokens<'_> {
                     self.plan_token(snapshot, &mut admitted, &[], now, budget, &opened)?;
                 let change = change.and(self.plan_consumption(snapshot, &admitted, now)?);
                 let change = self.caller.within_token_limit(snapshot, change)?;
-                let acts: Vec<_> = admitted
-                    .conversion(self.caller, &written.shown.token, now)
-                    .into_iter()
-                    .chain(written.audited(self.caller, now))
-                    .collect();
-                let audit = self.vault.audit().acts(self.caller.tenant.id, &acts);
+                let token = &written.shown.token;
+                let conversion = admitted.conversion(self.caller, token, now).into_iter();
+                let acts = conversion.chain(written.audited(self.caller, now));
+                let audit = self.vault.audit().acts(self.caller.tenant.id, acts);
                 Ok((change.and(audit), written))
             },
         );
