@@ -82,7 +82,7 @@ impl Http {
         if let Some(url) = &self.public_url {
             return Some(url.clone());
         }
-        host_of(parts).map(|host| format!("https://{host}"))
+        host_of(parts).map(|host| ["https://", host].concat())
     }
 
     /// The host in the request, and the host in the operator's setting if it differs: a reverse

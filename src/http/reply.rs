@@ -120,8 +120,8 @@ impl RequestContext {
         if !matches!(reply.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
             headers.entry(header::CONTENT_TYPE).or_insert(HeaderValue::from_static(JSON));
         }
-        if let (Some(path), Some(base)) = (reply.location, &self.base)
-            && let Ok(location) = HeaderValue::try_from(format!("{base}{path}"))
+        if let (Some(path), Some(base)) = (&reply.location, &self.base)
+            && let Ok(location) = HeaderValue::try_from([base.as_str(), path].concat())
         {
             headers.insert(header::LOCATION, location);
         }

@@ -171,6 +171,7 @@ impl RememberedAnswer {
     /// before the first mark is always kept.
     pub fn append(&mut self, text: Secret<Vec<u8>>, marks: &[(usize, PartLifetime)]) {
         let bytes = text.expose().len();
+        self.parts.reserve(marks.len().saturating_add(1));
         self.text.append(text);
         let (mut at, mut lifetime) = (0, PartLifetime::Always);
         for (next, lifetime_next) in marks.iter().copied().chain([(bytes, lifetime)]) {

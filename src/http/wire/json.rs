@@ -3,6 +3,8 @@
 
 use std::io::Write as _;
 
+use smallvec::SmallVec;
+
 use crate::domain::time::Timestamp;
 use crate::idempotency::{PartLifetime, RememberedAnswer};
 use crate::secret::{Secret, SecretBuffer};
@@ -19,12 +21,15 @@ impl Integer for u64 {}
 /// The text of a JSON value.
 pub(crate) type Json = Secret<Vec<u8>>;
 
+/// A token has nine.
+type Marks = SmallVec<[(usize, PartLifetime); 10]>;
+
 #[derive(Debug)]
 pub(crate) struct Object {
     out: SecretBuffer,
     /// The offsets at which the retention in a remembered answer changes, in order; `None` for an
     /// answer that is never remembered.
-    marks: Option<Vec<(usize, PartLifetime)>>,
+    marks: Option<Marks>,
 }
 
 impl Object {
@@ -36,7 +41,7 @@ impl Object {
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         let mut out = SecretBuffer::with_capacity(bytes);
         out.push(b'{');
-        Self { out, marks: Some(Vec::new()) }
+        Self { out, marks: Some(Marks::new()) }
     }
 
     /// For the answer to a read.
@@ -142,7 +147,7 @@ impl Object {
 
     /// As [`Object::close`], split into parts at the marks.
     pub(crate) fn close_into(mut self, answer: &mut RememberedAnswer) {
-        let unkept = || vec![(0, PartLifetime::Once)];
+        let unkept = || Marks::from_elem((0, PartLifetime::Once), 1);
         let marks = self.marks.take().unwrap_or_else(unkept);
         answer.append(self.close(), &marks);
     }
