@@ -15,7 +15,7 @@ use crate::app::tokens::{Tokens, rows};
 use crate::bounds::ALIAS_TRIES_MAX;
 use crate::domain::audit::{Act, Entity};
 use crate::domain::condition::Target;
-use crate::domain::container::Container;
+use crate::domain::container::Containers;
 use crate::domain::data::Data;
 use crate::domain::exposure::{Computation, Output, Right, ValueOrigin};
 use crate::domain::id::TokenIntentId;
@@ -32,7 +32,7 @@ use crate::store::{Change, Snapshot, Table, tables};
 /// A draft whose permission was checked, and the intent that it converts.
 pub(in crate::app) struct AdmittedDraft {
     draft: TokenDraft,
-    containers: Vec<Container>,
+    containers: Containers,
     origin: ValueOrigin,
     intent: Option<TokenIntent>,
 }

@@ -1,13 +1,14 @@
 //! A token as a request describes it, and the checks that turn it into a token.
 
 use serde_json::Value;
+use smallvec::smallvec;
 
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::bounds::{MASK_BYTES_MAX, TOKEN_DATA_BYTES_MAX};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::condition::{Target, TargetId};
-use crate::domain::container::Container;
+use crate::domain::container::{Container, Containers};
 use crate::domain::data::Data;
 use crate::domain::expires_at::parse_expiry;
 use crate::domain::exposure::{Computation, Output, ValueOrigin};
@@ -135,12 +136,12 @@ impl TokenDraft {
 
     /// The draft's containers, else the container of its privacy, else the default of its type;
     /// `None` if none of them is known.
-    pub(in crate::app) fn effective_containers(&self) -> Option<Vec<Container>> {
+    pub(in crate::app) fn effective_containers(&self) -> Option<Containers> {
         let mut containers = match (&self.containers, self.kind) {
             // All containers were invalid.
             (Some(containers), _) if containers.is_empty() => return None,
-            (Some(containers), _) => containers.clone(),
-            (None, Some(kind)) => vec![self.privacy.unwrap_or_default().container(kind)?],
+            (Some(containers), _) => containers.iter().cloned().collect(),
+            (None, Some(kind)) => smallvec![self.privacy.unwrap_or_default().container(kind)?],
             (None, None) => return None,
         };
         containers.sort_unstable();
@@ -206,7 +207,7 @@ impl Tokens<'_> {
                 .map(|_| now.plus(self.vault.cvc_retention(&self.caller.tenant))),
             cvc: cvc.as_ref().map(|cvc| Secret::new(cvc.expose().clone())),
             mask,
-            containers: containers.to_vec(),
+            containers: containers.iter().cloned().collect(),
             metadata: draft.metadata.clone(),
             search_indexes: draft.search_indexes.clone(),
             search_terms: Vec::new(),

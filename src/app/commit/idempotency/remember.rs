@@ -23,7 +23,7 @@ use crate::crypto::{Identity, SealingKey};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::{Entity, EntityKind};
 use crate::domain::condition::{Target, TargetId};
-use crate::domain::container::Container;
+use crate::domain::container::{Container, Containers};
 use crate::domain::id::TokenId;
 use crate::domain::time::Timestamp;
 use crate::idempotency::{Disclosure, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId};
@@ -43,7 +43,7 @@ struct StoredBody<'a> {
 struct LiveSubject {
     seed: AnswerSeed,
     /// The current ones of a token; empty for other subjects.
-    containers: Vec<Container>,
+    containers: Containers,
     /// The end of the retention of its card verification code; `None` if it has no code now.
     cvc_expires_at: Option<Timestamp>,
 }
@@ -231,7 +231,7 @@ fn live_subject(
         None => Ok(None),
     };
     let without_containers =
-        |seed| LiveSubject { seed, containers: Vec::new(), cvc_expires_at: None };
+        |seed| LiveSubject { seed, containers: Containers::new(), cvc_expires_at: None };
     Ok(match id {
         SubjectId::ApiKey { application, id } => {
             let place = tables::application_keys(tenant, *application, *id);
