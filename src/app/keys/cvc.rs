@@ -32,7 +32,8 @@ impl Cvcs<'_> {
     ) -> Result<Change, Error> {
         let identity = tables::cvc_identity(tenant, id);
         let value = self.seal(tenant, &identity, code.expose(), expires_at)?;
-        Ok(Change::new().put(Table::Cvcs, tables::cvcs(expires_at, tenant, id), value))
+        let place = tables::cvcs(expires_at, tenant, id).to_vec();
+        Ok(Change::new().put(Table::Cvcs, place, value))
     }
 
     /// `None` if the code has expired or its key is destroyed. The record has the time of its
