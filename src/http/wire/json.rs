@@ -4,6 +4,7 @@
 use std::io::Write as _;
 
 use smallvec::SmallVec;
+use uuid::Uuid;
 
 use crate::domain::time::Timestamp;
 use crate::idempotency::{PartLifetime, RememberedAnswer};
@@ -56,13 +57,8 @@ impl Object {
     }
 
     pub(crate) fn text(&mut self, name: &str, value: &str) {
-        if is_plain(name) && is_plain(value) {
-            let (name, value) = (name.as_bytes(), value.as_bytes());
-            self.out.extend_all([self.begin(), name, b"\":\"", value, b"\""]);
-        } else {
-            self.name(name);
-            quote(&mut self.out, value);
-        }
+        self.name(name);
+        quote(&mut self.out, value);
     }
 
     pub(crate) fn optional_text(&mut self, name: &str, value: Option<&str>) {
@@ -71,7 +67,11 @@ impl Object {
         }
     }
 
-    /// For ids and other texts that need no escapes.
+    pub(crate) fn id(&mut self, name: &str, id: Uuid) {
+        self.text(name, id.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+    }
+
+    /// For texts that need no escapes.
     pub(crate) fn display(&mut self, name: &str, value: impl std::fmt::Display) {
         self.name(name);
         // Writing into memory cannot fail.
@@ -85,7 +85,10 @@ impl Object {
     }
 
     pub(crate) fn time(&mut self, name: &str, value: Timestamp) {
-        self.text(name, &value.to_wire());
+        match value.wire_bytes().as_ref().map(|text| str::from_utf8(text)) {
+            Some(Ok(text)) => self.text(name, text),
+            _ => self.text(name, &value.to_wire()),
+        }
     }
 
     pub(crate) fn optional_time(&mut self, name: &str, value: Option<Timestamp>) {
@@ -207,17 +210,11 @@ impl Object {
     /// Begins a member. Every value is complete when the next member begins, and no value ends in
     /// an opening brace: after a brace, this is the first member of its object.
     fn name(&mut self, name: &str) {
-        if is_plain(name) {
-            self.out.extend_all([self.begin(), name.as_bytes(), b"\":"]);
-        } else {
-            self.out.extend(self.begin().strip_suffix(b"\"").unwrap_or_default());
-            quote(&mut self.out, name);
-            self.out.push(b':');
+        if self.out.last() != Some(b'{') {
+            self.out.push(b',');
         }
-    }
-
-    fn begin(&self) -> &'static [u8] {
-        if self.out.last() == Some(b'{') { b"\"" } else { b",\"" }
+        quote(&mut self.out, name);
+        self.out.push(b':');
     }
 }
 
@@ -254,7 +251,9 @@ fn is_plain(text: &str) -> bool {
 
 fn quote(out: &mut SecretBuffer, text: &str) {
     if is_plain(text) {
-        out.extend_all([b"\"", text.as_bytes(), b"\""]);
+        out.push(b'"');
+        out.extend(text.as_bytes());
+        out.push(b'"');
     } else {
         // Writing into memory cannot fail.
         serde_json::to_writer(out, text).ok();

@@ -249,9 +249,9 @@ fn write_members(object: &mut Object, shown: &TokenView, subject: usize) {
     let token = &shown.token;
     match &token.name {
         Some(name) => object.text("id", name.as_str()),
-        None => object.display("id", token.id),
+        None => object.id("id", token.id.uuid()),
     }
-    object.display("tenant_id", token.tenant);
+    object.id("tenant_id", token.tenant.uuid());
     object.text("type", token.kind.as_str());
     object.keep(PartLifetime::With(subject));
     // A code of unknown retention is not kept at all.
@@ -308,7 +308,7 @@ fn write_members(object: &mut Object, shown: &TokenView, subject: usize) {
     object.text("fingerprint_expression", token.effective_fingerprint_expression());
     object.keep(PartLifetime::Always);
     object.optional_time("expires_at", token.expires_at);
-    object.display("created_by", token.created_by);
+    object.id("created_by", token.created_by.uuid());
     object.time("created_at", token.created_at);
     object.optional_display("modified_by", token.modified_by);
     object.optional_time("modified_at", token.modified_at);
