@@ -17,7 +17,7 @@ use crate::http::reply::{self};
 use crate::http::sign_on::SignOn;
 use crate::http::{Http, RequestContext};
 use crate::limits::client_address;
-use crate::log::Trace;
+use crate::log::AnswerTrace;
 
 /// The header that carries the API key.
 pub(super) const API_KEY: &str = "bt-api-key";
@@ -94,8 +94,8 @@ impl Http {
         hosts
     }
 
-    fn new_trace(&self) -> String {
-        Trace::draw(|| self.app.random().bytes())
+    fn new_trace(&self) -> AnswerTrace {
+        AnswerTrace::draw(|| self.app.random().bytes())
     }
 }
 
