@@ -225,7 +225,7 @@ record! {
 
         fn entries(&self, _keys: &TenantKeys) -> Vec<Entry> {
             let id = self.id.uuid();
-            let code = self.cvc_expires_at.map(|at| tables::cvcs(at, self.tenant, id));
+            let code = self.cvc_expires_at.map(|at| tables::cvcs(at, self.tenant, id).to_vec());
             let code = code.map(|key| Entry::sealed(Table::Cvcs, key));
             let due = Entry::due(self.expires_at, ExpiryKind::TokenIntent, self.tenant, id);
             code.into_iter().chain([due]).collect()

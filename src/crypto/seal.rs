@@ -83,20 +83,41 @@ impl SealingKey {
     }
 
     pub fn seal(&self, identity: &Identity<'_>, plain: &[u8], random: &Random) -> Vec<u8> {
-        self.seal_salted(identity, plain, random.bytes())
+        self.seal_salted(identity, &[], &[plain], random.bytes())
     }
 
-    fn seal_salted(&self, identity: &Identity<'_>, plain: &[u8], salt: Version) -> Vec<u8> {
-        let mut sealed = Vec::with_capacity(HEADER_BYTES + plain.len() + TAG_BYTES);
+    /// Seals the parts as one value, and puts `head` before it in clear.
+    pub fn seal_after(
+        &self,
+        head: &[u8],
+        identity: &Identity<'_>,
+        plain: &[&[u8]],
+        random: &Random,
+    ) -> Vec<u8> {
+        self.seal_salted(identity, head, plain, random.bytes())
+    }
+
+    fn seal_salted(
+        &self,
+        identity: &Identity<'_>,
+        head: &[u8],
+        plain: &[&[u8]],
+        salt: Version,
+    ) -> Vec<u8> {
+        let bytes: usize = plain.iter().map(|part| part.len()).sum();
+        let mut sealed = Vec::with_capacity(head.len() + HEADER_BYTES + bytes + TAG_BYTES);
+        sealed.extend_from_slice(head);
         sealed.push(FORMAT);
         sealed.extend_from_slice(&self.number.to_be_bytes());
         sealed.extend_from_slice(&salt);
         // The ciphertext replaces the plain text in place.
-        sealed.extend_from_slice(plain);
+        for part in plain {
+            sealed.extend_from_slice(part);
+        }
         let aad = Aad::from(self.aad(identity));
         let key = self.record_key(&salt);
         let tag = sealed
-            .get_mut(HEADER_BYTES..)
+            .get_mut(head.len() + HEADER_BYTES..)
             .and_then(|text| key.seal_in_place_separate_tag(text_nonce(&salt), aad, text).ok());
         #[expect(clippy::panic, reason = "AES-GCM fails only beyond 64 GiB; bodies are bounded")]
         let Some(tag) = tag else {
@@ -213,7 +234,7 @@ mod tests {
             let table = u8::try_from(vector["table"].as_u64().unwrap()).unwrap();
             let identity = Identity { tenant: &tenant, table, key: record_key };
             let salt = hex::decode(text("salt")).unwrap();
-            let sealed = key.seal_salted(&identity, text("plain").as_bytes(), salt);
+            let sealed = key.seal_salted(&identity, &[], &[text("plain").as_bytes()], salt);
             assert_eq!(hex::encode(&sealed), text("sealed"));
             assert_eq!(key.open(&identity, &sealed).unwrap().expose(), text("plain").as_bytes());
         }

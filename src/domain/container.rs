@@ -3,7 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::bounds::CONTAINER_BYTES_MAX;
+
+/// The containers of a token, which most often has one.
+pub type Containers = SmallVec<[Container; 1]>;
 
 /// Starts and ends with `/`, has no empty segment, is lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -31,6 +31,11 @@ impl Data {
         Self(Secret::new(json))
     }
 
+    #[must_use]
+    pub fn duplicate(&self) -> Self {
+        Self(Secret::new(self.0.expose().clone()))
+    }
+
     pub fn json(&self) -> &str {
         self.0.expose()
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde_json::{Map, Value};
+use smallvec::SmallVec;
 
 use crate::bounds::{METADATA_BYTES_MAX, METADATA_COUNT_MAX, METADATA_KEY_BYTES_MAX};
 use crate::domain::mistakes::Mistakes;
@@ -13,7 +14,7 @@ use crate::domain::mistakes::Mistakes;
 pub struct Metadata {
     text: String,
     /// The ends of each name and of its value in the text.
-    ends: Vec<(usize, usize)>,
+    ends: SmallVec<[(usize, usize); 4]>,
 }
 
 impl Metadata {
@@ -27,7 +28,7 @@ impl Metadata {
         })
     }
 
-    pub const fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.ends.len()
     }
 
@@ -44,10 +45,13 @@ impl Metadata {
 /// Of two entries with the same name, the last one stays.
 impl<N: AsRef<str>, V: AsRef<str>> FromIterator<(N, V)> for Metadata {
     fn from_iter<I: IntoIterator<Item = (N, V)>>(entries: I) -> Self {
-        let mut entries: Vec<(N, V)> = entries.into_iter().collect();
-        entries.reverse();
-        entries.sort_by(|(one, _), (other, _)| one.as_ref().cmp(other.as_ref()));
-        entries.dedup_by(|(later, _), (first, _)| later.as_ref() == first.as_ref());
+        let mut entries: SmallVec<[(N, V); 4]> = entries.into_iter().collect();
+        // As records have them.
+        if !entries.is_sorted_by(|(one, _), (other, _)| one.as_ref() < other.as_ref()) {
+            entries.reverse();
+            entries.sort_by(|(one, _), (other, _)| one.as_ref().cmp(other.as_ref()));
+            entries.dedup_by(|(later, _), (first, _)| later.as_ref() == first.as_ref());
+        }
         let bytes = entries.iter().flat_map(|(name, value)| [name.as_ref(), value.as_ref()]);
         let mut text = String::with_capacity(bytes.map(str::len).sum());
         let end = |text: &mut String, part: &str| {
@@ -71,7 +75,7 @@ impl fmt::Debug for Metadata {
 /// Entries whose value is `null` are left out.
 pub fn check_metadata(members: &Map<String, Value>) -> Result<Metadata, Mistakes> {
     let mut mistakes = Mistakes::new();
-    let mut metadata = Vec::with_capacity(members.len());
+    let mut metadata: SmallVec<[_; 4]> = SmallVec::with_capacity(members.len());
     let mut bytes = 0_usize;
     if members.len() > METADATA_COUNT_MAX {
         let message = format!("There may be at most {METADATA_COUNT_MAX} entries.");

@@ -8,7 +8,7 @@ use crate::domain::card::in_text::{
     has_digits_of_card_number, holds_card_number, repeats_card_number,
 };
 use crate::domain::condition::{Target, TargetId};
-use crate::domain::container::Container;
+use crate::domain::container::Containers;
 use crate::domain::data::Data;
 use crate::domain::id::{ApplicationId, TenantId, TokenId};
 use crate::domain::metadata::Metadata;
@@ -30,7 +30,7 @@ pub struct Token {
     /// The token's mask as JSON text; without one the type's mask applies.
     pub mask: Option<String>,
     /// In order, without repetition, at least one.
-    pub containers: Vec<Container>,
+    pub containers: Containers,
     pub metadata: Metadata,
     /// The token's index expressions; without them the type's apply.
     pub search_indexes: Option<Vec<String>>,

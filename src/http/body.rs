@@ -128,12 +128,14 @@ pub(super) async fn read_merge_patch<'b>(
     body: RequestBody,
     share: BodyShare<'b>,
 ) -> Result<BodyWithShare<'b, Value>, Problem> {
-    if media_type(headers).as_deref() == Some("application/merge-patch+json") {
+    if media_type(headers).is_some_and(|it| it.eq_ignore_ascii_case(MERGE_PATCH)) {
         return read_json(headers, body, share).await;
     }
     drain(body).await;
     Err(Problem::new(415, "The Content-Type must be application/merge-patch+json."))
 }
+
+const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// A form that a browser posts. `None` if it is too long or not text. Forms need no key, so they
 /// are small enough to need no memory beyond the part that every request may hold.
@@ -257,15 +259,22 @@ impl From<BudgetExhausted> for Problem {
 /// A request without a Content-Type counts as JSON: the API takes nothing else.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(kind) = media_type(headers) else { return true };
-    matches!(kind.as_str(), "application/json" | "text/json")
-        || kind.strip_prefix("application/").is_some_and(|rest| rest.ends_with("+json"))
+    let has = |part: Option<&str>, text: &str| part.is_some_and(|it| it.eq_ignore_ascii_case(text));
+    let is_application = has(kind.get(..APPLICATION.len()), APPLICATION);
+    let suffix = kind.len().checked_sub(SUFFIX.len()).and_then(|from| kind.get(from..));
+    has(Some(kind), "application/json")
+        || has(Some(kind), "text/json")
+        || is_application && has(suffix, SUFFIX)
 }
 
 /// The media type without parameters. `None` if the header is absent, empty if it is not text.
-fn media_type(headers: &HeaderMap) -> Option<String> {
+fn media_type(headers: &HeaderMap) -> Option<&str> {
     let text = headers.get(CONTENT_TYPE)?.to_str().unwrap_or_default();
-    Some(text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
+    Some(text.split(';').next().unwrap_or_default().trim())
 }
+
+const APPLICATION: &str = "application/";
+const SUFFIX: &str = "+json";
 
 #[cfg(test)]
 mod tests {

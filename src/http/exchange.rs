@@ -23,7 +23,7 @@ pub(super) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// An operation's function in the routing table, with the parameters of its path.
 pub(super) type OperationCall =
-    Box<dyn for<'a> FnOnce(&'a Exchange<'a>) -> BoxFuture<'a, WriteAnswer> + Send>;
+    Box<dyn for<'a> FnOnce(Exchange<'a>) -> BoxFuture<'a, WriteAnswer> + Send>;
 
 /// The result of an operation without replays.
 pub(super) type Answer = Result<Reply, Problem>;

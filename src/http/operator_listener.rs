@@ -10,7 +10,7 @@ use crate::http::origin::API_KEY;
 use crate::http::probes::ProbeRequest;
 use crate::http::reply::{self};
 use crate::http::{RequestContext, body, route};
-use crate::log::Trace;
+use crate::log::AnswerTrace;
 use crate::metrics::Registry;
 use crate::secret::SecretBody;
 
@@ -35,7 +35,7 @@ impl StandaloneProbes {
         let accepted = accepted.filter_map(|value| value.to_str().ok());
         let trace = reply::trace_of(&parts.headers, parts.headers.get(API_KEY));
         let context = RequestContext {
-            trace: trace.unwrap_or_else(|| Trace::draw(&self.traces)),
+            trace: trace.unwrap_or_else(|| AnswerTrace::draw(&self.traces)),
             cross_origin: false,
             problem_type: problem_type::of_accept(accepted),
             base: None,

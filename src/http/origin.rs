@@ -17,7 +17,7 @@ use crate::http::reply::{self};
 use crate::http::sign_on::SignOn;
 use crate::http::{Http, RequestContext};
 use crate::limits::client_address;
-use crate::log::Trace;
+use crate::log::AnswerTrace;
 
 /// The header that carries the API key.
 pub(super) const API_KEY: &str = "bt-api-key";
@@ -82,7 +82,7 @@ impl Http {
         if let Some(url) = &self.public_url {
             return Some(url.clone());
         }
-        host_of(parts).map(|host| format!("https://{host}"))
+        host_of(parts).map(|host| ["https://", host].concat())
     }
 
     /// The host in the request, and the host in the operator's setting if it differs: a reverse
@@ -94,8 +94,8 @@ impl Http {
         hosts
     }
 
-    fn new_trace(&self) -> String {
-        Trace::draw(|| self.app.random().bytes())
+    fn new_trace(&self) -> AnswerTrace {
+        AnswerTrace::draw(|| self.app.random().bytes())
     }
 }
 

@@ -99,7 +99,7 @@ impl Http {
         let person = sign_on.person().cloned();
         let mut summary = RequestSummary { sign_on, ..RequestSummary::default() };
         // An id that looks like a card number is not logged.
-        let trace = Trace::from_client(&context.trace);
+        let trace = Trace::from_client(context.trace.as_str());
         let origin = Origin::of_request(Some(address), trace.as_str()).with_person(person);
         let origin = Arc::new(origin);
         let mut response = originated(
@@ -162,7 +162,7 @@ impl Http {
         let started = Instant::now();
         let (parts, body) = request.into_parts();
         let context = self.context(&parts);
-        let trace = Trace::from_client(&context.trace);
+        let trace = Trace::from_client(context.trace.as_str());
         let address = peer.ip().to_canonical();
         let origin = Arc::new(Origin::of_request(Some(address), trace.as_str()));
         let (route, reply) = match route::find_results(&parts.method, parts.uri.path()) {
@@ -402,7 +402,7 @@ impl Http {
             parts,
             address,
         };
-        (invocation.call)(&exchange).await
+        (invocation.call)(exchange).await
     }
 
     /// Reserves the request's idempotency key, or finds the earlier answer.

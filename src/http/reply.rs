@@ -8,7 +8,7 @@ use crate::domain::problem_type::JSON;
 use crate::domain::time::Timestamp;
 use crate::http::Problem;
 use crate::idempotency::{AnswerStatus, RememberedAnswer, Replay};
-use crate::log::Trace;
+use crate::log::AnswerTrace;
 use crate::secret::{Secret, SecretBody};
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
@@ -103,7 +103,7 @@ pub(crate) struct Refused;
 /// The parts of a request that affect its response.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
-    pub(crate) trace: String,
+    pub(crate) trace: AnswerTrace,
     pub(crate) cross_origin: bool,
     pub(crate) problem_type: &'static str,
     /// `https://host`, for absolute locations.
@@ -120,8 +120,8 @@ impl RequestContext {
         if !matches!(reply.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) {
             headers.entry(header::CONTENT_TYPE).or_insert(HeaderValue::from_static(JSON));
         }
-        if let (Some(path), Some(base)) = (reply.location, &self.base)
-            && let Ok(location) = HeaderValue::try_from(format!("{base}{path}"))
+        if let (Some(path), Some(base)) = (&reply.location, &self.base)
+            && let Ok(location) = HeaderValue::try_from([base.as_str(), path].concat())
         {
             headers.insert(header::LOCATION, location);
         }
@@ -129,7 +129,7 @@ impl RequestContext {
     }
 
     pub(crate) fn failure(&self, problem: &Problem) -> Response<SecretBody> {
-        self.failure_as(problem, problem.to_json(&self.trace), self.problem_type)
+        self.failure_as(problem, problem.to_json(self.trace.as_str()), self.problem_type)
     }
 
     /// A failure with its own body.
@@ -268,12 +268,12 @@ const SECRET_PART_BYTES: usize = 12;
 
 /// The client's own trace id, if it may be repeated in a header and a log line. A client that sends
 /// its API key there by mistake must not find the key in the log.
-pub(crate) fn trace_of(headers: &HeaderMap, secret: Option<&HeaderValue>) -> Option<String> {
+pub(crate) fn trace_of(headers: &HeaderMap, secret: Option<&HeaderValue>) -> Option<AnswerTrace> {
     let text = headers.get(TRACE)?.to_str().ok()?;
     // A part of the key is refused too, since the rest is a public prefix.
     let secret = secret.and_then(|secret| secret.to_str().ok());
     if secret.is_some_and(|secret| holds_part(text, secret)) {
         return None;
     }
-    Trace::is_repeatable(text).then(|| String::from(text))
+    AnswerTrace::of_client(text)
 }

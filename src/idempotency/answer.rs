@@ -8,7 +8,7 @@
 
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::Entity;
-use crate::domain::container::Container;
+use crate::domain::container::{Container, Containers};
 use crate::domain::exposure::{Exposure, Right, ValueOrigin};
 use crate::domain::id::{ApplicationId, KeyId, ProxyId, ReactorId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
@@ -51,7 +51,7 @@ pub enum AnswerStatus {
 pub struct Disclosure {
     pub right: Right,
     pub value: ValueOrigin,
-    pub containers: Vec<Container>,
+    pub containers: Containers,
     pub exposure: Exposure,
 }
 
@@ -61,7 +61,7 @@ pub struct Subject {
     pub id: SubjectId,
     pub seed: AnswerSeed,
     /// The containers of a token. Empty for other subjects.
-    pub containers: Vec<Container>,
+    pub containers: Containers,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl RememberedAnswer {
     pub fn subject(&mut self, id: SubjectId, seed: &AnswerSeed, containers: &[Container]) -> usize {
         let known = self.subjects.iter().position(|subject| subject.id == id);
         known.unwrap_or_else(|| {
-            let (seed, containers) = (seed.duplicate(), containers.to_vec());
+            let (seed, containers) = (seed.duplicate(), containers.iter().cloned().collect());
             self.subjects.push(Subject { id, seed, containers });
             self.subjects.len().saturating_sub(1)
         })
@@ -171,6 +171,7 @@ impl RememberedAnswer {
     /// before the first mark is always kept.
     pub fn append(&mut self, text: Secret<Vec<u8>>, marks: &[(usize, PartLifetime)]) {
         let bytes = text.expose().len();
+        self.parts.reserve(marks.len().saturating_add(1));
         self.text.append(text);
         let (mut at, mut lifetime) = (0, PartLifetime::Always);
         for (next, lifetime_next) in marks.iter().copied().chain([(bytes, lifetime)]) {
@@ -283,7 +284,7 @@ mod tests {
         let disclosure = |right| Disclosure {
             right,
             value: ValueOrigin::Own,
-            containers: Vec::new(),
+            containers: Containers::new(),
             exposure: Exposure {
                 extent: Extent::Full,
                 transform: Transform::Mask,

@@ -19,16 +19,6 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A new id for a request without one: a random UUID that may be logged. One in forty has too
-    /// many digits in a row and is drawn again, since a client must find its id in the log.
-    pub fn draw(mut random: impl FnMut() -> [u8; 16]) -> String {
-        let mut ids = std::iter::repeat_with(|| {
-            uuid::Builder::from_random_bytes(random()).into_uuid().to_string()
-        });
-        let is_shown = |id: &String| longest_digit_run(id) < bounds::TRACE_DIGITS_MAX;
-        ids.by_ref().take(DRAWS_MAX).find(is_shown).or_else(|| ids.next()).unwrap_or_default()
-    }
-
     /// An id that a client sent. It is logged only if it is short, consists of letters, digits and
     /// `-_.`, and has too few digits in a row for a card number.
     pub fn from_client(text: &str) -> Self {
@@ -43,13 +33,6 @@ impl Trace {
         }
     }
 
-    /// Returns whether an id that a client sent can be repeated to it in a header. This allows more
-    /// than the log does, but nothing that looks like an API key.
-    pub fn is_repeatable(text: &str) -> bool {
-        let fits = (1..=bounds::TRACE_BYTES_MAX).contains(&text.len());
-        fits && text.bytes().all(|byte| byte.is_ascii_graphic()) && !holds_key(text)
-    }
-
     pub fn as_str(&self) -> &str {
         let text = self.bytes.get(..self.length).unwrap_or_default();
         std::str::from_utf8(text).unwrap_or_default()
@@ -58,12 +41,41 @@ impl Trace {
     /// All callers pass text that fits into the array; longer text would be cut.
     fn copy(text: &[u8]) -> Self {
         let mut bytes = [0; bounds::TRACE_BYTES_MAX];
-        let mut length = 0;
-        for (to, from) in bytes.iter_mut().zip(text) {
-            *to = *from;
-            length += 1;
-        }
+        let length = text.len().min(bytes.len());
+        bytes.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
         Self { bytes, length }
+    }
+}
+
+/// The trace id that an answer has. It is another type than [`Trace`], since the log may withhold it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AnswerTrace(Trace);
+
+impl AnswerTrace {
+    /// A new id for a request without one: a random UUID that may be logged. One in forty has too
+    /// many digits in a row and is drawn again, since a client must find its id in the log.
+    pub fn draw(mut random: impl FnMut() -> [u8; 16]) -> Self {
+        let mut text = [0; uuid::fmt::Hyphenated::LENGTH];
+        for _ in 0..DRAWS_MAX {
+            let id = uuid::Builder::from_random_bytes(random()).into_uuid();
+            if longest_digit_run(id.hyphenated().encode_lower(&mut text)) < bounds::TRACE_DIGITS_MAX
+            {
+                break;
+            }
+        }
+        Self(Trace::copy(&text))
+    }
+
+    /// An id that a client sent, if it can be repeated to it in a header. This allows more than the
+    /// log does, but nothing that looks like an API key.
+    pub fn of_client(text: &str) -> Option<Self> {
+        let fits = (1..=bounds::TRACE_BYTES_MAX).contains(&text.len());
+        let is_repeatable = fits && text.bytes().all(|byte| byte.is_ascii_graphic());
+        (is_repeatable && !holds_key(text)).then(|| Self(Trace::copy(text.as_bytes())))
+    }
+
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
     }
 }
 

@@ -23,7 +23,7 @@ use crate::bounds;
 use crate::domain::time::Timestamp;
 use crate::metrics::{Counter, Observe, Page};
 
-pub use self::line::Trace;
+pub use self::line::{AnswerTrace, Trace};
 
 /// The clock for the timestamps of lines.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;

@@ -198,8 +198,12 @@ fn a_panic_is_logged_by_its_place_and_never_by_its_text() {
 #[test]
 fn an_id_that_we_give_out_is_shown_in_the_log() {
     let mut drawn = [[0x11; 16], [0x23; 16], [0xab; 16]].into_iter();
-    let id = Trace::draw(|| drawn.next().unwrap());
-    assert_eq!(id, "abababab-abab-4bab-abab-abababababab");
-    assert_eq!(Trace::from_client(&id).as_str(), id);
-    assert_eq!(Trace::draw(|| [0x11; 16]), "11111111-1111-4111-9111-111111111111", "an end");
+    let id = AnswerTrace::draw(|| drawn.next().unwrap());
+    assert_eq!(id.as_str(), "abababab-abab-4bab-abab-abababababab");
+    assert_eq!(Trace::from_client(id.as_str()).as_str(), id.as_str());
+    assert_eq!(
+        AnswerTrace::draw(|| [0x11; 16]).as_str(),
+        "11111111-1111-4111-9111-111111111111",
+        "an end"
+    );
 }

@@ -22,8 +22,10 @@ impl SecretBuffer {
         self.bytes.expose().last().copied()
     }
 
+    #[inline]
     pub fn push(&mut self, byte: u8) {
-        self.extend(&[byte]);
+        self.reserve(1);
+        self.bytes.expose_mut().push(byte);
     }
 
     /// Appends several pieces with one reservation for all of them.
@@ -34,6 +36,7 @@ impl SecretBuffer {
         }
     }
 
+    #[inline]
     pub fn extend(&mut self, more: &[u8]) {
         self.reserve(more.len());
         self.bytes.expose_mut().extend_from_slice(more);
@@ -72,12 +75,18 @@ impl SecretBuffer {
         }))
     }
 
+    #[inline]
     pub fn reserve(&mut self, more: usize) {
         let bytes = self.bytes.expose();
-        let needed = bytes.len().saturating_add(more);
-        if needed <= bytes.capacity() {
-            return;
+        if more > bytes.capacity().saturating_sub(bytes.len()) {
+            self.grow(more);
         }
+    }
+
+    #[cold]
+    fn grow(&mut self, more: usize) {
+        let bytes = self.bytes.expose();
+        let needed = bytes.len().saturating_add(more);
         let capacity = needed.max(bytes.capacity().saturating_mul(2));
         let mut larger = Secret::new(Vec::with_capacity(capacity));
         larger.expose_mut().extend_from_slice(bytes);

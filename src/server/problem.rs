@@ -10,7 +10,7 @@ use hyper::{Response, StatusCode};
 
 use crate::crypto::Random;
 use crate::domain::problem_type;
-use crate::log::{Log, RequestLine, Trace};
+use crate::log::{AnswerTrace, Log, RequestLine, Trace};
 use crate::secret::SecretBody;
 use crate::server::headers::Hsts;
 use crate::server::panics::RequestPanic;
@@ -76,15 +76,13 @@ impl ProblemReporter {
 
     /// Counts and logs the answer, and returns its trace id: the client's, if it can be repeated,
     /// or a new one.
-    fn note(&self, refusal: ServerProblem, sent: Option<&HeaderValue>) -> String {
+    fn note(&self, refusal: ServerProblem, sent: Option<&HeaderValue>) -> AnswerTrace {
         let sent = sent.and_then(|value| value.to_str().ok());
-        let trace = match sent.filter(|text| Trace::is_repeatable(text)) {
-            Some(text) => String::from(text),
-            None => Trace::draw(|| self.random.bytes()),
-        };
+        let trace = sent.and_then(AnswerTrace::of_client);
+        let trace = trace.unwrap_or_else(|| AnswerTrace::draw(|| self.random.bytes()));
         self.traffic.refused(refusal);
         self.log.request(RequestLine {
-            trace: Trace::from_client(&trace),
+            trace: Trace::from_client(trace.as_str()),
             route: "none",
             address: self.peer,
             tenant: None,
@@ -102,7 +100,7 @@ impl ProblemReporter {
         context: &ProblemContext,
     ) -> Response<SecretBody> {
         let trace = self.note(refusal, context.trace.as_ref());
-        refusal.response(&trace, context.content_type)
+        refusal.response(trace.as_str(), context.content_type)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Turns several changes into rows. Each change is checked against the newest rows and the changes
 //! before it. The rows of accepted changes are collected in key order.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use crate::crypto::{self, DigestKey};
 use crate::store::chain::row::{AuditRow, Head};
@@ -15,14 +17,22 @@ use crate::store::shared::SharedBatch;
 use crate::store::snapshot::{damaged_count, decode_count};
 use crate::store::tables::{KeyRange, Shard, Table, meta};
 
-/// The new values of keys. `None` deletes the key.
-type Pending = BTreeMap<Vec<u8>, Option<Vec<u8>>>;
+/// The place of a row. Look-ups borrow the key.
+type Place<'k> = (Table, Cow<'k, [u8]>);
+
+/// Values by their places. A value of `None` deletes the row. One map holds all tables: most batches
+/// have few rows in each.
+type Values = BTreeMap<Place<'static>, Option<Vec<u8>>>;
+
+const fn place(table: Table, key: &[u8]) -> Place<'_> {
+    (table, Cow::Borrowed(key))
+}
 
 pub(super) struct Batch<'t> {
     pub(super) stored: &'t dyn Read,
     /// Values read so far: an expectation and the digests may need the same one.
-    pub(super) known: BTreeMap<Table, Pending>,
-    pending: BTreeMap<Table, Pending>,
+    known: Values,
+    pending: Values,
     /// The ends of the audit chains that a change has added a row to.
     heads: BTreeMap<Shard, Head>,
     shards: Shards,
@@ -47,8 +57,8 @@ impl<'t> Batch<'t> {
     pub(super) fn new(stored: &'t dyn Read, digests: Option<DigestKeeper<'t>>) -> Self {
         Self {
             stored,
-            known: BTreeMap::new(),
-            pending: BTreeMap::new(),
+            known: Values::new(),
+            pending: Values::new(),
             heads: BTreeMap::new(),
             shards: Shards::default(),
             digests,
@@ -70,7 +80,7 @@ impl<'t> Batch<'t> {
 
     /// Notes a value that was read, or a row that is assumed to be absent.
     pub(super) fn know(&mut self, table: Table, key: Vec<u8>, value: Option<Vec<u8>>) {
-        self.known.entry(table).or_default().insert(key, value);
+        self.known.insert((table, Cow::Owned(key)), value);
     }
 
     /// Like [`Batch::take`]; `None` if this process may not write the change to a shared store.
@@ -140,11 +150,10 @@ impl<'t> Batch<'t> {
         if let Some(digests) = self.digests.take() {
             let changes = self.digest_changes(digests.key())?;
             let mut touched = ChangedShards::default();
-            touched.next.extend(self.heads.iter().map(|(shard, head)| (*shard, head.next)));
+            touched.extend(self.heads.iter().map(|(shard, head)| (*shard, head.next)));
             for scope in changes.scopes() {
                 let shard = self.shards.of_scope(scope);
-                touched.of_scopes.insert(*scope, shard);
-                touched.next.insert(shard, self.head(shard)?.next);
+                touched.insert(shard, self.head(shard)?.next);
             }
             let rows = match digests {
                 DigestKeeper::Own(digests) => digests.apply(changes, &touched),
@@ -161,20 +170,19 @@ impl<'t> Batch<'t> {
             self.pend(Table::Meta, meta::audit_head(shard), Some(head.encode()));
         }
         self.check_turns()?;
-        let mut rows = Vec::with_capacity(self.pending.values().map(BTreeMap::len).sum());
-        for (table, pending) in self.pending {
-            let row = |(key, value)| RowChange { table, key, value };
-            rows.extend(pending.into_iter().map(row));
-        }
-        Ok(rows)
+        let row = |((table, key), value): (Place<'_>, _)| RowChange {
+            table,
+            key: key.into_owned(),
+            value,
+        };
+        Ok(self.pending.into_iter().map(row).collect())
     }
 
     /// A row that is written without the turn of its shard could be lost.
     fn check_turns(&self) -> Result<(), StorageFailure> {
         let Some(turns) = self.shared.as_ref().map(SharedBatch::turns) else { return Ok(()) };
-        let mut places = self.pending.iter().flat_map(|(table, rows)| {
-            rows.keys().filter_map(|key| self.shards.of_row(*table, key))
-        });
+        let mut places =
+            self.pending.keys().filter_map(|(table, key)| self.shards.of_row(*table, key));
         if places.all(|shard| turns.contains(&shard)) {
             return Ok(());
         }
@@ -182,17 +190,20 @@ impl<'t> Batch<'t> {
     }
 
     /// The changes to the digests of records.
-    fn digest_changes(&mut self, digest_key: &DigestKey) -> Result<DigestChanges, StorageFailure> {
+    fn digest_changes(&self, digest_key: &DigestKey) -> Result<DigestChanges, StorageFailure> {
         let mut changes = DigestChanges::default();
-        for (table, pending) in self.pending.iter().filter(|(table, _)| table.is_digested()) {
-            for (key, new) in pending {
-                let known = self.known.get_mut(table).and_then(|known| known.remove(key));
-                let old = match known {
-                    Some(known) => known,
-                    None => self.stored.get(*table, key)?,
-                };
-                changes.take(digest_key, *table, key, old.as_deref(), new.as_deref())?;
-            }
+        for (place @ (table, key), new) in
+            self.pending.iter().filter(|((it, _), _)| it.is_digested())
+        {
+            let stored;
+            let old = match self.known.get(place) {
+                Some(known) => known,
+                None => {
+                    stored = self.stored.get(*table, key)?;
+                    &stored
+                }
+            };
+            changes.take(digest_key, *table, key, old.as_deref(), new.as_deref())?;
         }
         Ok(changes)
     }
@@ -201,11 +212,11 @@ impl<'t> Batch<'t> {
         self.shards
     }
 
-    pub(super) fn head(&mut self, shard: Shard) -> Result<Head, StorageFailure> {
+    pub(super) fn head(&self, shard: Shard) -> Result<Head, StorageFailure> {
         if let Some(head) = self.heads.get(&shard) {
             return Ok(*head);
         }
-        match self.value(Table::Meta, &meta::audit_head(shard))? {
+        match self.read(Table::Meta, &meta::audit_head(shard))? {
             Some(value) => Head::decode(shard, &value),
             None => Ok(Head::first(shard)),
         }
@@ -240,7 +251,7 @@ impl<'t> Batch<'t> {
     }
 
     pub(super) fn pend(&mut self, table: Table, key: Vec<u8>, value: Option<Vec<u8>>) {
-        self.pending.entry(table).or_default().insert(key, value);
+        self.pending.insert((table, Cow::Owned(key)), value);
     }
 
     fn holds(&mut self, expect: Expect) -> Result<bool, StorageFailure> {
@@ -276,17 +287,26 @@ impl<'t> Batch<'t> {
         })
     }
 
-    fn count(&mut self, key: &[u8]) -> Result<i64, StorageFailure> {
-        match self.noted(Table::Counts, key) {
-            Some(value) => decode_count(value.as_deref()),
-            None => decode_count(self.value(Table::Counts, key)?),
-        }
+    fn count(&self, key: &[u8]) -> Result<i64, StorageFailure> {
+        decode_count(self.read(Table::Counts, key)?)
     }
 
     /// A value that the batch has written or read; `None` for other keys.
-    fn noted(&self, table: Table, key: &[u8]) -> Option<&Option<Vec<u8>>> {
-        let values = [&self.pending, &self.known];
-        values.into_iter().find_map(|values| values.get(&table)?.get(key))
+    fn noted<'k>(&'k self, table: Table, key: &'k [u8]) -> Option<&'k Option<Vec<u8>>> {
+        let values: [&BTreeMap<Place<'_>, _>; 2] = [&self.pending, &self.known];
+        values.into_iter().find_map(|values| values.get(&place(table, key)))
+    }
+
+    /// A value that nothing else in the batch needs.
+    fn read<'k>(
+        &'k self,
+        table: Table,
+        key: &'k [u8],
+    ) -> Result<Option<Cow<'k, [u8]>>, StorageFailure> {
+        Ok(match self.noted(table, key) {
+            Some(value) => value.as_deref().map(Cow::Borrowed),
+            None => self.stored.get(table, key)?.map(Cow::Owned),
+        })
     }
 
     pub(super) fn value(
@@ -310,12 +330,17 @@ impl<'t> Batch<'t> {
         if range.is_empty() {
             return Ok(Vec::new());
         }
-        let nothing = Pending::new();
-        let pending = self.pending.get(&range.table()).unwrap_or(&nothing);
-        let added = pending.range::<[u8], _>(range.bounds());
+        let table = range.table();
+        let from = match range.bounds().0 {
+            Bound::Unbounded => Bound::Included(place(table, &[])),
+            from => from.map(|key| place(table, key)),
+        };
+        let pending: &BTreeMap<Place<'_>, _> = &self.pending;
+        let added = pending.range((from, Bound::Unbounded));
+        let added = added.take_while(|((of, key), _)| *of == table && range.contains(key));
         let mut keys: Vec<Vec<u8>> = added
             .filter(|(_, value)| value.is_some())
-            .map(|(key, _)| key.clone())
+            .map(|((_, key), _)| key.to_vec())
             .take(count_max)
             .collect();
         let mut found = 0;
@@ -328,7 +353,7 @@ impl<'t> Batch<'t> {
                 .filter(|_| !page.is_last)
                 .map(|(last, _)| range.starting_after(last));
             for (key, _) in page.rows {
-                if found < count_max && !pending.contains_key(&key) {
+                if found < count_max && !pending.contains_key(&place(table, &key)) {
                     keys.push(key);
                     found = found.saturating_add(1);
                 }

@@ -6,6 +6,7 @@
 //! conversions all rely on this.
 
 use serde_json::{Map, Value};
+use smallvec::{Array, SmallVec};
 
 use crate::crypto::Version;
 use crate::domain::audit::Actor;
@@ -19,8 +20,8 @@ use crate::store::tables::{KeyRange, Table, meta};
 
 #[derive(Debug, Clone, Default)]
 pub struct Change {
-    pub(super) expects: Vec<Expect>,
-    pub(super) writes: Vec<Write>,
+    pub(super) expects: SmallVec<[Expect; 1]>,
+    pub(super) writes: SmallVec<[Write; 2]>,
     /// Events that are not rows yet. The change cannot be written before [`Change::take_events`].
     events: Vec<NewEvent>,
     /// Set by [`Change::impossible`].
@@ -234,7 +235,7 @@ impl Change {
     pub fn and(mut self, other: Self) -> Self {
         append(&mut self.expects, other.expects);
         append(&mut self.writes, other.writes);
-        append(&mut self.events, other.events);
+        self.events.extend(other.events);
         self.impossible = self.impossible.or(other.impossible);
         self.closes = self.closes.or(other.closes);
         self.authority = self.authority.and(other.authority);
@@ -271,7 +272,7 @@ impl Change {
 }
 
 /// An empty list takes the other one over.
-fn append<T>(list: &mut Vec<T>, mut more: Vec<T>) {
+fn append<A: Array>(list: &mut SmallVec<A>, mut more: SmallVec<A>) {
     if list.is_empty() {
         *list = more;
     } else {

@@ -74,13 +74,9 @@ pub(super) enum DigestKeeper<'t> {
 
 type DigestRow = (Table, Vec<u8>, Vec<u8>);
 
-/// The shards that a batch touches: it changes their records, or lengthens their chains.
-#[derive(Debug, Default)]
-pub(super) struct ChangedShards {
-    pub(super) of_scopes: BTreeMap<[u8; 16], Shard>,
-    /// The number of each chain's next entry.
-    pub(super) next: BTreeMap<Shard, u64>,
-}
+/// The shards that a batch touches, with the number of each chain's next entry: it changes their
+/// records, or lengthens their chains.
+pub(super) type ChangedShards = BTreeMap<Shard, u64>;
 
 #[derive(Debug, Default)]
 pub(super) struct DigestChanges(BTreeMap<[u8; 16], SetDigest>);
@@ -165,14 +161,13 @@ impl RecordDigests {
         let mut touched = ChangedShards::default();
         for scope in counted.scopes() {
             let shard = shards.of_scope(scope);
-            touched.of_scopes.insert(*scope, shard);
-            touched.next.insert(shard, heads.of(shard).next);
+            touched.insert(shard, heads.of(shard).next);
         }
         let (of_shards, scopes) = (BTreeMap::new(), BTreeMap::new());
         let sealer = Arc::new(DigestSealer::new(key, shards));
         let mut digests = Self { sealer, shards: of_shards, scopes };
         digests.shards.insert(Shard::VAULT, DigestState::default());
-        advance(&mut digests.shards, &mut digests.scopes, counted, &touched);
+        advance(shards, &mut digests.shards, &mut digests.scopes, counted, &touched);
         Ok(digests)
     }
 
@@ -212,7 +207,8 @@ impl RecordDigests {
         changes: DigestChanges,
         touched: &ChangedShards,
     ) -> Vec<DigestRow> {
-        let advanced = advance(&mut self.shards, &mut self.scopes, changes, touched);
+        let assignment = self.sealer.shards;
+        let advanced = advance(assignment, &mut self.shards, &mut self.scopes, changes, touched);
         self.sealer.rows_of(&advanced, touched, &self.shards)
     }
 
@@ -253,7 +249,7 @@ impl DigestSealer {
             return Ok(Vec::new());
         }
         let mut shards = BTreeMap::new();
-        for shard in touched.next.keys() {
+        for shard in touched.keys() {
             let place = meta::audit_records(*shard);
             let state = match read(Table::Meta, &place)? {
                 Some(sealed) => {
@@ -272,7 +268,7 @@ impl DigestSealer {
                 scopes.insert(*scope, state.ok_or_else(damaged)?);
             }
         }
-        let advanced = advance(&mut shards, &mut scopes, changes, touched);
+        let advanced = advance(self.shards, &mut shards, &mut scopes, changes, touched);
         Ok(self.rows_of(&advanced, touched, &shards))
     }
 
@@ -286,7 +282,7 @@ impl DigestSealer {
             return Vec::new();
         }
         let rows = advanced.iter().map(|(scope, state)| self.row(scope, state));
-        let of_shards = shards.iter().filter(|(shard, _)| touched.next.contains_key(shard));
+        let of_shards = shards.iter().filter(|(shard, _)| touched.contains_key(shard));
         rows.chain(of_shards.map(|(shard, state)| self.row_of_shard(*shard, state))).collect()
     }
 
@@ -313,17 +309,17 @@ impl DigestSealer {
 
 /// Returns the scopes whose records changed, with their new state.
 fn advance(
+    assignment: Shards,
     shards: &mut OfShards,
     scopes: &mut Scopes,
-    changes: DigestChanges,
+    DigestChanges(mut changes): DigestChanges,
     touched: &ChangedShards,
 ) -> Vec<([u8; 16], DigestState)> {
-    let nothing = SetDigest::default();
-    let changes: Vec<_> = changes.0.into_iter().filter(|(_, by)| *by != nothing).collect();
+    changes.retain(|_, by| *by != SetDigest::default());
     if changes.is_empty() {
         return Vec::new();
     }
-    for (shard, next) in &touched.next {
+    for (shard, next) in touched {
         let state = shards.entry(*shard).or_default();
         // A 64-bit counter does not overflow at one generation per transaction.
         state.generation = state.generation.saturating_add(1);
@@ -331,8 +327,7 @@ fn advance(
     }
     let mut advanced = Vec::with_capacity(changes.len());
     for (scope, by) in changes {
-        let shard = touched.of_scopes.get(&scope).copied().unwrap_or_default();
-        let of_shard = shards.entry(shard).or_default();
+        let of_shard = shards.entry(assignment.of_scope(&scope)).or_default();
         of_shard.digest.combine(&by);
         let state = scopes.entry(scope).or_default();
         state.digest.combine(&by);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 
+use smallvec::{SmallVec, smallvec};
 use tokio::sync::oneshot;
 
 use crate::bounds::{BATCH_CHANGES_MAX, BATCH_WRITES_MAX};
@@ -23,6 +24,9 @@ use crate::store::tables::Shard;
 use crate::store::writer_metrics::WriterMetrics;
 
 pub(super) type Reply = oneshot::Sender<Result<Verdict, CommitFailure>>;
+
+/// On the stack for a batch of few changes.
+type Few<T> = SmallVec<[T; 4]>;
 
 pub(super) enum Job {
     /// With the turns that the change needs; none in a store of one process.
@@ -118,39 +122,44 @@ impl Writer {
         // A database takes seconds for many rows, and the answer to a batch has a deadline.
         let most = if self.process.is_some() { BATCH_WRITES_MAX } else { usize::MAX };
         let mut left = most.saturating_sub(first.0.writes.len());
-        let mut jobs = vec![first];
+        let (mut changes, mut replies): (Vec<_>, Few<_>) = (vec![first.0], smallvec![first.1]);
         if self.lane != Shard::VAULT {
             self.engine.take_turn(self.lane);
         }
         let mut closing = false;
-        while jobs.len() < BATCH_CHANGES_MAX && left > 0 && !closing {
+        while changes.len() < BATCH_CHANGES_MAX && left > 0 && !closing {
             match self.jobs.try_recv() {
                 Ok(Job::Commit(change, needed, reply)) => {
                     left = left.saturating_sub(change.writes.len());
                     turns.extend(needed);
-                    jobs.push((change, reply));
+                    changes.push(change);
+                    replies.push(reply);
                 }
                 Ok(Job::Reach(reached)) => drop(reached.send(())),
                 Ok(Job::Close) => closing = true,
                 Err(_) => break,
             }
         }
-        self.commit(jobs, &turns)?;
+        self.commit(changes, replies, &turns)?;
         Ok(closing)
     }
 
-    fn commit(&self, jobs: Vec<(Change, Reply)>, turns: &Turns) -> Result<(), StorageFailure> {
+    fn commit(
+        &self,
+        changes: Vec<Change>,
+        replies: Few<Reply>,
+        turns: &Turns,
+    ) -> Result<(), StorageFailure> {
         let lane = usize::from(self.lane.number());
-        let begun = self.metrics.begin(lane, jobs.len());
-        let (changes, replies): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+        let begun = self.metrics.begin(lane, changes.len());
         let concerns = |change: &Change| (change.concerns_access(), change.concerns_webhooks());
-        let concerns: Vec<(bool, bool)> = changes.iter().map(concerns).collect();
+        let concerns: Few<(bool, bool)> = changes.iter().map(concerns).collect();
         let closing = changes.iter().filter_map(|change| change.closes);
         let closing: Vec<_> = closing.filter(|scope| !self.closed.contains(scope)).collect();
         let is_shared = self.process.is_some();
         let mut own = (!is_shared).then(|| self.digests.lock());
         let sealer = is_shared.then(|| self.digests.lock().as_ref().map(RecordDigests::sealer));
-        let mut verdicts: Vec<Option<Verdict>> = Vec::new();
+        let mut verdicts: Few<Option<Verdict>> = Few::new();
         let mut changes = Repeatable::new(changes, is_shared);
         let applied = self.engine.apply_in(turns, &mut |newest| {
             // An earlier decision of this batch may have closed them.

@@ -18,8 +18,10 @@ pub(in crate::app) mod refusals;
 pub(in crate::app) mod subject;
 pub(in crate::app) mod watch;
 
+use std::borrow::Borrow;
+
 use crate::app::audit::entry::AuditedAct;
-use crate::app::audit::reads::ReadQueue;
+use crate::app::audit::reads::{FewEntries, ReadQueue};
 use crate::app::audit::subject::Subject;
 use crate::app::caller::Caller;
 use crate::app::error::{Error, Fault};
@@ -97,11 +99,18 @@ impl Audit<'_> {
     }
 
     /// Adds the entries of a tenant, and their webhook events.
-    pub(super) fn acts(self, tenant: TenantId, acts: &[AuditedAct<'_>]) -> Change {
-        let entries: Vec<_> = acts.iter().map(AuditedAct::entry).collect();
-        let rows = rows(self.vault, AuditScope::Tenant(tenant), &entries);
-        let event = |act: &AuditedAct<'_>| self.vault.webhooks().event(tenant, act);
-        acts.iter().fold(rows, |change, act| change.and(event(act)))
+    pub(super) fn acts<'a>(
+        self,
+        tenant: TenantId,
+        acts: impl IntoIterator<Item: Borrow<AuditedAct<'a>>>,
+    ) -> Change {
+        let (mut entries, mut events) = (FewEntries::new(), Change::new());
+        for act in acts {
+            let act = act.borrow();
+            entries.push(act.entry());
+            events = events.and(self.vault.webhooks().event(tenant, act));
+        }
+        rows(self.vault, AuditScope::Tenant(tenant), &entries).and(events)
     }
 
     /// Adds one entry of a tenant, and its event.

@@ -32,7 +32,8 @@ impl Cvcs<'_> {
     ) -> Result<Change, Error> {
         let identity = tables::cvc_identity(tenant, id);
         let value = self.seal(tenant, &identity, code.expose(), expires_at)?;
-        Ok(Change::new().put(Table::Cvcs, tables::cvcs(expires_at, tenant, id), value))
+        let place = tables::cvcs(expires_at, tenant, id).to_vec();
+        Ok(Change::new().put(Table::Cvcs, place, value))
     }
 
     /// `None` if the code has expired or its key is destroyed. The record has the time of its
@@ -103,9 +104,8 @@ impl Cvcs<'_> {
         let minute = tables::cvc_minute(expires_at);
         let key = self.key(tenant, minute)?;
         let until = expires_at.micros().to_be_bytes();
-        let plain = Secret::new([until.as_slice(), text.as_bytes()].concat());
-        let sealed = key.seal(&identity(&tenant, place), plain.expose(), self.vault.random());
-        Ok([minute.to_be_bytes().as_slice(), &sealed].concat())
+        let (plain, random) = ([until.as_slice(), text.as_bytes()], self.vault.random());
+        Ok(key.seal_after(&minute.to_be_bytes(), &identity(&tenant, place), &plain, random))
     }
 
     /// The text and the end of its retention.

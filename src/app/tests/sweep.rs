@@ -232,7 +232,8 @@ fn a_code_that_no_record_has_is_removed_alone() {
     let early = Timestamp::from_seconds(60);
     let mut strays = Change::new();
     for id in [token.id.uuid(), uuid::Uuid::nil()] {
-        strays = strays.put(Table::Cvcs, tables::cvcs(early, token.tenant, id), vec![0; 60]);
+        strays =
+            strays.put(Table::Cvcs, tables::cvcs(early, token.tenant, id).to_vec(), vec![0; 60]);
     }
     block_on(vault.app.store().commit(strays)).unwrap();
     assert_eq!(block_on(vault.app.upkeep().sweep_all()).unwrap(), 2);

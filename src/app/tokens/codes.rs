@@ -55,7 +55,7 @@ impl UsedCode {
         expires_at: Option<Timestamp>,
     ) -> Result<Option<Self>, Error> {
         let Some(expires_at) = expires_at else { return Ok(None) };
-        let place = tables::cvcs(expires_at, tenant, owner.uuid());
+        let place = tables::cvcs(expires_at, tenant, owner.uuid()).to_vec();
         let sealed = snapshot.value(Table::Cvcs, &place)?;
         Ok(sealed.map(|sealed| Self { owner, place, sealed }))
     }

@@ -15,7 +15,7 @@ use crate::app::tokens::{Tokens, rows};
 use crate::bounds::ALIAS_TRIES_MAX;
 use crate::domain::audit::{Act, Entity};
 use crate::domain::condition::Target;
-use crate::domain::container::Container;
+use crate::domain::container::Containers;
 use crate::domain::data::Data;
 use crate::domain::exposure::{Computation, Output, Right, ValueOrigin};
 use crate::domain::id::TokenIntentId;
@@ -32,7 +32,7 @@ use crate::store::{Change, Snapshot, Table, tables};
 /// A draft whose permission was checked, and the intent that it converts.
 pub(in crate::app) struct AdmittedDraft {
     draft: TokenDraft,
-    containers: Vec<Container>,
+    containers: Containers,
     origin: ValueOrigin,
     intent: Option<TokenIntent>,
 }
@@ -45,7 +45,7 @@ impl Tokens<'_> {
     ) -> Result<CommitOutcome<WriteOutcome>, Error> {
         let opened = Opened::by(self.vault, self.caller);
         let now = self.vault.now();
-        let admitted = match self.admit_draft(draft, now, &opened) {
+        let mut admitted = match self.admit_draft(draft, now, &opened) {
             Ok(admitted) => admitted,
             Err(error) => return opened.settle(Err(error)).await,
         };
@@ -55,15 +55,13 @@ impl Tokens<'_> {
             write,
             |snapshot, budget| {
                 let (change, written) =
-                    self.plan_token(snapshot, &admitted, &[], now, budget, &opened)?;
+                    self.plan_token(snapshot, &mut admitted, &[], now, budget, &opened)?;
                 let change = change.and(self.plan_consumption(snapshot, &admitted, now)?);
                 let change = self.caller.within_token_limit(snapshot, change)?;
-                let acts: Vec<_> = admitted
-                    .conversion(self.caller, &written.shown.token, now)
-                    .into_iter()
-                    .chain(written.audited(self.caller, now))
-                    .collect();
-                let audit = self.vault.audit().acts(self.caller.tenant.id, &acts);
+                let token = &written.shown.token;
+                let conversion = admitted.conversion(self.caller, token, now).into_iter();
+                let acts = conversion.chain(written.audited(self.caller, now));
+                let audit = self.vault.audit().acts(self.caller.tenant.id, acts);
                 Ok((change.and(audit), written))
             },
         );
@@ -148,22 +146,22 @@ impl Tokens<'_> {
     pub(in crate::app) fn plan_token(
         self,
         snapshot: &Snapshot,
-        admitted: &AdmittedDraft,
+        admitted: &mut AdmittedDraft,
         latest: &[&Token],
         now: Timestamp,
         budget: &Budget,
         opened: &Opened<'_>,
     ) -> Result<(Change, WriteOutcome), Error> {
         let AdmittedDraft { draft, containers, origin: value, .. } = admitted;
+        let existing = self.caller.existing(draft);
         let mut checked = self.check_draft(draft, containers, *value, now, budget)?;
         let mut change = Change::new();
-        let existing = self.caller.existing(draft);
         if existing != DuplicatePolicy::Ignore {
             let merges = existing == DuplicatePolicy::Update;
             let fits =
                 |found: &Token| !merges || self.caller.may_merge(found, &checked.token, *value);
             match duplicate(snapshot, self.caller, &checked.token, fits, now)? {
-                Duplicate::None(expectation) => change = change.and(expectation),
+                Duplicate::None(expectation) => change = change.and(*expectation),
                 Duplicate::Found(found) => {
                     let (update, token, origin) = match existing {
                         DuplicatePolicy::Update => {
@@ -206,7 +204,7 @@ impl Tokens<'_> {
     fn settle_id(
         self,
         snapshot: &Snapshot,
-        checked: &mut CheckedDraft,
+        checked: &mut CheckedDraft<'_>,
         value: ValueOrigin,
         now: Timestamp,
         budget: &Budget,

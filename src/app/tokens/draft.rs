@@ -1,13 +1,14 @@
 //! A token as a request describes it, and the checks that turn it into a token.
 
 use serde_json::Value;
+use smallvec::smallvec;
 
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::bounds::{MASK_BYTES_MAX, TOKEN_DATA_BYTES_MAX};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::condition::{Target, TargetId};
-use crate::domain::container::Container;
+use crate::domain::container::{Container, Containers};
 use crate::domain::data::Data;
 use crate::domain::expires_at::parse_expiry;
 use crate::domain::exposure::{Computation, Output, ValueOrigin};
@@ -32,6 +33,8 @@ pub struct TokenDraft {
     pub token_intent_id: Option<String>,
     pub kind: Option<TokenType>,
     pub data: Option<Secret<Value>>,
+    /// The first decision checks the data and moves it here. Further decisions read it here.
+    pub stored: Option<StoredData>,
     /// Data that the client encrypted, instead of `data`.
     pub encrypted: Option<String>,
     pub mask: Option<Value>,
@@ -45,6 +48,16 @@ pub struct TokenDraft {
     pub expires_at: Option<String>,
     pub source: DataSource,
     pub mistakes: Mistakes,
+}
+
+/// Valid data in the forms that a token needs.
+#[derive(Debug)]
+pub struct StoredData {
+    kind: TokenType,
+    json: Data,
+    cvc: Option<Secret<String>>,
+    /// The part that expressions may read.
+    visible: Secret<Value>,
 }
 
 /// The source of the data of a request.
@@ -79,11 +92,10 @@ struct Shape {
 }
 
 /// A draft with all properties of a token except its final id.
-pub(in crate::app) struct CheckedDraft {
+pub(in crate::app) struct CheckedDraft<'d> {
     pub(in crate::app) token: Token,
     pub(in crate::app) wanted: WantedId,
-    /// The part of the data that expressions may read.
-    pub(in crate::app) visible: Secret<Value>,
+    pub(in crate::app) visible: &'d Secret<Value>,
 }
 
 impl TokenDraft {
@@ -124,12 +136,12 @@ impl TokenDraft {
 
     /// The draft's containers, else the container of its privacy, else the default of its type;
     /// `None` if none of them is known.
-    pub(in crate::app) fn effective_containers(&self) -> Option<Vec<Container>> {
+    pub(in crate::app) fn effective_containers(&self) -> Option<Containers> {
         let mut containers = match (&self.containers, self.kind) {
             // All containers were invalid.
             (Some(containers), _) if containers.is_empty() => return None,
-            (Some(containers), _) => containers.clone(),
-            (None, Some(kind)) => vec![self.privacy.unwrap_or_default().container(kind)?],
+            (Some(containers), _) => containers.iter().cloned().collect(),
+            (None, Some(kind)) => smallvec![self.privacy.unwrap_or_default().container(kind)?],
             (None, None) => return None,
         };
         containers.sort_unstable();
@@ -168,44 +180,34 @@ const CODES_ALONE: &str =
 
 impl Tokens<'_> {
     /// Returns all mistakes of the draft at once, or a token.
-    pub(in crate::app) fn check_draft(
+    pub(in crate::app) fn check_draft<'d>(
         self,
-        draft: &TokenDraft,
+        draft: &'d mut TokenDraft,
         containers: &[Container],
         origin: ValueOrigin,
         now: Timestamp,
         budget: &Budget,
-    ) -> Result<CheckedDraft, Error> {
+    ) -> Result<CheckedDraft<'d>, Error> {
         let allowed =
             || self.caller.computation(Target::unknown(containers), Output::Token, origin);
         let Shape { mask, wanted, expires_at, mut mistakes } = draft.check_shape(now);
-        let (Some(kind), Some(data)) = (draft.kind, &draft.data) else {
-            return Err(Error::Invalid(draft.mistakes_without_data(now)));
+        let stored = match draft.stored.take() {
+            Some(stored) => stored,
+            None => self.take_data(draft, allowed, now)?,
         };
-        let mut data = Secret::new(data.expose().clone());
-        let mut wrong = Mistakes::new();
-        check_data(kind, self.caller.tenant.kind, &mut data, &mut wrong);
-        if !wrong.is_empty() {
-            // Expressions over data that does not match its type would only add misleading
-            // mistakes.
-            let mut wrong = shown_to(allowed, wrong);
-            wrong.append(draft.mistakes_without_data(now));
-            return Err(Error::Invalid(wrong));
-        }
-
-        let cvc = kind.take_cvc(data.expose_mut());
+        let StoredData { kind, json, cvc, visible } = &*draft.stored.insert(stored);
         let mut token = Token {
             id: TokenId::new(self.vault.next_id(now)),
             name: None,
             tenant: self.caller.tenant.id,
-            kind,
-            data: Data::from_value(data.expose()),
+            kind: *kind,
+            data: json.duplicate(),
             cvc_expires_at: cvc
                 .as_ref()
                 .map(|_| now.plus(self.vault.cvc_retention(&self.caller.tenant))),
-            cvc,
+            cvc: cvc.as_ref().map(|cvc| Secret::new(cvc.expose().clone())),
             mask,
-            containers: containers.to_vec(),
+            containers: containers.iter().cloned().collect(),
             metadata: draft.metadata.clone(),
             search_indexes: draft.search_indexes.clone(),
             search_terms: Vec::new(),
@@ -218,10 +220,35 @@ impl Tokens<'_> {
             modified_at: None,
             answer_seed: AnswerSeed::new(self.vault.random().bytes()),
         };
-        sort_for_expressions(&mut data);
-        mistakes.append(shown_to(allowed, self.evaluate(&mut token, data.expose(), budget)));
+        mistakes.append(shown_to(allowed, self.evaluate(&mut token, visible.expose(), budget)));
         mistakes.into_result()?;
-        Ok(CheckedDraft { token, wanted, visible: data })
+        Ok(CheckedDraft { token, wanted, visible })
+    }
+
+    fn take_data(
+        self,
+        draft: &mut TokenDraft,
+        allowed: impl Fn() -> Computation,
+        now: Timestamp,
+    ) -> Result<StoredData, Error> {
+        let (Some(kind), Some(mut visible)) = (draft.kind, draft.data.take()) else {
+            return Err(Error::Invalid(draft.mistakes_without_data(now)));
+        };
+        let mut wrong = Mistakes::new();
+        check_data(kind, self.caller.tenant.kind, &mut visible, &mut wrong);
+        if !wrong.is_empty() {
+            // A further decision finds the same mistakes.
+            draft.data = Some(visible);
+            // Expressions over data that does not match its type would only add misleading
+            // mistakes.
+            let mut wrong = shown_to(allowed, wrong);
+            wrong.append(draft.mistakes_without_data(now));
+            return Err(Error::Invalid(wrong));
+        }
+        let cvc = kind.take_cvc(visible.expose_mut());
+        let json = Data::from_value(visible.expose());
+        sort_for_expressions(&mut visible);
+        Ok(StoredData { kind, json, cvc, visible })
     }
 
     /// Sets the results of the token's expressions, which read the data without the card

@@ -104,7 +104,7 @@ fn is_same_mask(old: Option<&str>, new: Option<&str>) -> bool {
 pub(in crate::app) enum Duplicate {
     Found(Box<VersionedToken>),
     /// No duplicate exists, as long as this expectation holds.
-    None(Change),
+    None(Box<Change>),
 }
 
 /// Finds another live token with the same type, fingerprint and containers. Both tokens must have
@@ -117,7 +117,7 @@ pub(in crate::app) fn duplicate(
     fits: impl Fn(&Token) -> bool,
     now: Timestamp,
 ) -> Result<Duplicate, Error> {
-    let Some(path) = token.containers.first() else { return Ok(Duplicate::None(Change::new())) };
+    let Some(path) = token.containers.first() else { return Ok(Duplicate::None(Box::default())) };
     let filter = Filter::Fingerprint(&token.fingerprint);
     let range = filter.list(caller.keys.index(), token.tenant).of_container(path);
     let entries = snapshot.first(&range, DUPLICATES_READ_MAX)?;
@@ -145,5 +145,5 @@ pub(in crate::app) fn duplicate(
     // to very many.
     let keys = entries.into_iter().map(|(key, _)| key).collect();
     let expectation = Change::new().expect_keys(range, keys);
-    Ok(Duplicate::None(if all_read { expectation } else { Change::new() }))
+    Ok(Duplicate::None(if all_read { Box::new(expectation) } else { Box::default() }))
 }

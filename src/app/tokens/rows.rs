@@ -263,7 +263,7 @@ impl TokenRows<'_> {
 
 /// `None` if the token has no card verification code.
 pub(in crate::app) fn cvc_key(token: &Token) -> Option<Vec<u8>> {
-    token.cvc_expires_at.map(|at| tables::cvcs(at, token.tenant, token.id.uuid()))
+    token.cvc_expires_at.map(|at| tables::cvcs(at, token.tenant, token.id.uuid()).to_vec())
 }
 
 /// Deletes the row of the token's code, if it has one, and counts how the code ended.

@@ -103,7 +103,7 @@ impl Tokens<'_> {
                 let mut change = Change::new();
                 let mut written: Vec<(Piece, Replacement)> = Vec::with_capacity(admitted.len());
                 let mut mistakes = mistakes.clone();
-                for (draft, place, path) in &admitted {
+                for (draft, place, path) in &mut admitted {
                     let planned = self.plan_piece(snapshot, draft, &written, now, budget, opened);
                     if let Some((one, piece)) = noted(planned, path, &mut mistakes)? {
                         change = change.and(one);
@@ -131,7 +131,7 @@ impl Tokens<'_> {
     fn plan_piece(
         self,
         snapshot: &Snapshot,
-        draft: &AdmittedDraft,
+        draft: &mut AdmittedDraft,
         written: &[(Piece, Replacement)],
         now: Timestamp,
         budget: &Budget,

@@ -18,7 +18,7 @@ use crate::app::tokens::read::live_token;
 use crate::app::tokens::rows::VersionedToken;
 use crate::domain::audit::{Act, Entity};
 use crate::domain::condition::Target;
-use crate::domain::container::Container;
+use crate::domain::container::{Container, Containers};
 use crate::domain::data::Data;
 use crate::domain::exposure::{Computation, Operand, Output, Right, ValueOrigin};
 use crate::domain::merge_patch::merge_patch;
@@ -94,7 +94,7 @@ impl Tokens<'_> {
                             let shown = shown(token, ValueOrigin::Stored)?;
                             let value = ValueOrigin::Stored;
                             let written = WriteOutcome { shown, origin: TokenOrigin::New, value };
-                            return Ok((change.and(expectation).and(audit), written));
+                            return Ok((change.and(*expectation).and(audit), written));
                         }
                         Duplicate::Found(other) => {
                             let (mut other, origin) = (other.token, TokenOrigin::Read);
@@ -238,10 +238,10 @@ impl Tokens<'_> {
     }
 }
 
-fn containers_after(old: &Token, patch: &TokenPatch) -> Vec<Container> {
+fn containers_after(old: &Token, patch: &TokenPatch) -> Containers {
     let mut containers = match &patch.containers {
         None => old.containers.clone(),
-        Some(Some(containers)) => containers.clone(),
+        Some(Some(containers)) => containers.iter().cloned().collect(),
         Some(None) => Container::parse(old.kind.default_container()).into_iter().collect(),
     };
     containers.sort_unstable();

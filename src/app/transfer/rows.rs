@@ -131,14 +131,15 @@ fn check_token(
         return Ok(CheckedRow::Bad(mistakes));
     };
     let budget = Work::Write.budget();
-    let mut token = match tokens.check_draft(&draft, &containers, ValueOrigin::Own, now, &budget) {
-        Ok(checked) => checked.token,
-        Err(Error::Invalid(found)) => {
-            mistakes.append(found);
-            return Ok(CheckedRow::Bad(mistakes));
-        }
-        Err(error) => return Err(error),
-    };
+    let mut token =
+        match tokens.check_draft(&mut draft, &containers, ValueOrigin::Own, now, &budget) {
+            Ok(checked) => checked.token,
+            Err(Error::Invalid(found)) => {
+                mistakes.append(found);
+                return Ok(CheckedRow::Bad(mistakes));
+            }
+            Err(error) => return Err(error),
+        };
     // A code may not be kept after the authorization, so an import does not bring it back.
     token.cvc = None;
     if !mistakes.is_empty() {
@@ -183,7 +184,7 @@ fn place(
         match duplicate(snapshot, tokens.caller, &token, |_| true, now)? {
             // An import never changes existing tokens, even if the tenant merges duplicates.
             Duplicate::Found(_) => return Ok(CheckedRow::Duplicate),
-            Duplicate::None(expectation) => expectations = expectation,
+            Duplicate::None(expectation) => expectations = *expectation,
         }
     }
     let own = tables::tokens(tenant, token.id);

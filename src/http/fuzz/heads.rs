@@ -116,6 +116,7 @@ pub(crate) fn headers(data: &[u8]) {
     Language::preferred(&headers);
     let secret = headers.get("bt-api-key");
     if let Some(trace) = trace_of(&headers, secret) {
+        let trace = trace.as_str();
         let holds = |key: &str| key.len() > 11 && trace.contains(key);
         assert!(!secret.is_some_and(|key| key.to_str().is_ok_and(holds)), "the key in a trace id");
         assert!(trace.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '));

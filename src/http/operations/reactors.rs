@@ -86,7 +86,7 @@ async fn begin(exchange: &Exchange<'_>, id: ReactorId, callback: Option<HttpsUrl
         callback,
         place,
     };
-    let origin = Origin::of_request(Some(exchange.address), &exchange.context.trace);
+    let origin = Origin::of_request(Some(exchange.address), exchange.context.trace.as_str());
     exchange.http.programs.background.start(originated(Arc::new(origin), call.run()));
     Ok(Reply::from(accepted.answer))
 }

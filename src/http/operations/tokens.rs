@@ -1,5 +1,7 @@
 //! Token operations over HTTP.
 
+use std::borrow::Cow;
+
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::app::{TokenizeOutcome, WriteOutcome};
@@ -17,8 +19,8 @@ pub fn created_token(written: &WriteOutcome) -> RememberedAnswer {
 }
 
 impl Exchange<'_> {
-    pub(in crate::http) async fn create_token(&self) -> WriteAnswer {
-        let mut draft = token::parse_draft(self.body.expose());
+    pub(in crate::http) async fn create_token(mut self) -> WriteAnswer {
+        let mut draft = token::take_draft(self.body.expose_mut());
         draft.source = self.data_source();
         let write = self.write(&created_token);
         let written = self.app.tokens(self.caller).create(draft, &write).await?;
@@ -70,7 +72,7 @@ impl Exchange<'_> {
 
 /// Escapes the characters of a chosen id that are not allowed in a path.
 fn token_path(id: &str) -> String {
-    format!("/tokens/{}", utf8_percent_encode(id, NOT_IN_PATHS))
+    ["/tokens/", &Cow::from(utf8_percent_encode(id, NOT_IN_PATHS))].concat()
 }
 
 /// All but the characters that RFC 3986 allows in a segment of a path. A plus sign, an ampersand

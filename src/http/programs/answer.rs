@@ -386,7 +386,7 @@ mod tests {
 
     fn context() -> RequestContext {
         RequestContext {
-            trace: String::from("t-1"),
+            trace: crate::log::AnswerTrace::of_client("t-1").unwrap(),
             cross_origin: false,
             problem_type: "application/json",
             base: None,

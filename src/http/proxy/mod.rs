@@ -105,7 +105,8 @@ impl Http {
         let answer = match (proxy, choice, caller) {
             (Some(proxy), _, caller) => {
                 let credential = proxy.credential(caller);
-                let hosts = self.program_hosts(parts, address, &context.trace, credential)?;
+                let hosts =
+                    self.program_hosts(parts, address, context.trace.as_str(), credential)?;
                 let draft = &token::parse_draft;
                 match calls.invoke_chosen(caller, &proxy, call, draft, Some(&hosts)).await {
                     Err(ProxyFailure::Answered(res)) => {
@@ -251,7 +252,11 @@ impl Http {
             method: String::from(parts.method.as_str()),
             rest: String::from(route::proxy_rest(parts.uri.path()).unwrap_or_default()),
             query: parts.uri.query().map(String::from),
-            headers: passed_headers::for_destination(&parts.headers, &context.trace, is_own),
+            headers: passed_headers::for_destination(
+                &parts.headers,
+                context.trace.as_str(),
+                is_own,
+            ),
             body,
             // Decoding refuses bytes that are not base64.
             encrypted: encrypted

@@ -77,7 +77,7 @@ macro_rules! operation {
                 #[cfg(test)]
                 future_bytes: || {
                     future_bytes(
-                        |exchange: &'static Exchange<'static>,
+                        |exchange: Exchange<'static>,
                          ($($($parameter,)?)+): ($($(Result<$kind, Error>,)?)+)| async move {
                             $($(let $parameter = $parameter?;)?)+
                             call!(exchange, $($call)+)
@@ -186,7 +186,7 @@ macro_rules! call {
         $exchange:ident,
         with $($function:ident)::+ $(::<$resource:ty>)? ($($argument:ident),*) $(.$wait:tt)?
     ) => {
-        $($function)::+$(::<$resource>)?($exchange $(, &$argument)*)$(.$wait)?.into_result()
+        $($function)::+$(::<$resource>)?(&$exchange $(, &$argument)*)$(.$wait)?.into_result()
     };
     ($exchange:ident, $function:ident($($argument:ident),*) $(.$wait:tt)?) => {
         $exchange.$function($(&$argument),*)$(.$wait)?.into_result()
@@ -390,7 +390,7 @@ impl IntoProbed for Result<Reply, Problem> {
 /// Gives a closure the signature of a call, which the compiler does not infer inside of `Box::new`.
 fn operation_call<C>(call: C) -> OperationCall
 where
-    C: for<'a> FnOnce(&'a Exchange<'a>) -> BoxFuture<'a, Result<Reply, OperationFailure>>
+    C: for<'a> FnOnce(Exchange<'a>) -> BoxFuture<'a, Result<Reply, OperationFailure>>
         + Send
         + 'static,
 {
@@ -407,6 +407,6 @@ where
 }
 
 #[cfg(test)]
-fn future_bytes<P, F: Future>(_: impl Fn(&'static Exchange<'static>, P) -> F) -> usize {
+fn future_bytes<P, F: Future>(_: impl Fn(Exchange<'static>, P) -> F) -> usize {
     size_of::<F>()
 }

@@ -3,6 +3,9 @@
 
 use std::io::Write as _;
 
+use smallvec::SmallVec;
+use uuid::Uuid;
+
 use crate::domain::time::Timestamp;
 use crate::idempotency::{PartLifetime, RememberedAnswer};
 use crate::secret::{Secret, SecretBuffer};
@@ -19,12 +22,15 @@ impl Integer for u64 {}
 /// The text of a JSON value.
 pub(crate) type Json = Secret<Vec<u8>>;
 
+/// A token has nine.
+type Marks = SmallVec<[(usize, PartLifetime); 10]>;
+
 #[derive(Debug)]
 pub(crate) struct Object {
     out: SecretBuffer,
     /// The offsets at which the retention in a remembered answer changes, in order; `None` for an
     /// answer that is never remembered.
-    marks: Option<Vec<(usize, PartLifetime)>>,
+    marks: Option<Marks>,
 }
 
 impl Object {
@@ -36,7 +42,7 @@ impl Object {
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         let mut out = SecretBuffer::with_capacity(bytes);
         out.push(b'{');
-        Self { out, marks: Some(Vec::new()) }
+        Self { out, marks: Some(Marks::new()) }
     }
 
     /// For the answer to a read.
@@ -51,13 +57,8 @@ impl Object {
     }
 
     pub(crate) fn text(&mut self, name: &str, value: &str) {
-        if is_plain(name) && is_plain(value) {
-            let (name, value) = (name.as_bytes(), value.as_bytes());
-            self.out.extend_all([self.begin(), name, b"\":\"", value, b"\""]);
-        } else {
-            self.name(name);
-            quote(&mut self.out, value);
-        }
+        self.name(name);
+        quote(&mut self.out, value);
     }
 
     pub(crate) fn optional_text(&mut self, name: &str, value: Option<&str>) {
@@ -66,7 +67,11 @@ impl Object {
         }
     }
 
-    /// For ids and other texts that need no escapes.
+    pub(crate) fn id(&mut self, name: &str, id: Uuid) {
+        self.text(name, id.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
+    }
+
+    /// For texts that need no escapes.
     pub(crate) fn display(&mut self, name: &str, value: impl std::fmt::Display) {
         self.name(name);
         // Writing into memory cannot fail.
@@ -80,7 +85,10 @@ impl Object {
     }
 
     pub(crate) fn time(&mut self, name: &str, value: Timestamp) {
-        self.text(name, &value.to_wire());
+        match value.wire_bytes().as_ref().map(|text| str::from_utf8(text)) {
+            Some(Ok(text)) => self.text(name, text),
+            _ => self.text(name, &value.to_wire()),
+        }
     }
 
     pub(crate) fn optional_time(&mut self, name: &str, value: Option<Timestamp>) {
@@ -142,7 +150,7 @@ impl Object {
 
     /// As [`Object::close`], split into parts at the marks.
     pub(crate) fn close_into(mut self, answer: &mut RememberedAnswer) {
-        let unkept = || vec![(0, PartLifetime::Once)];
+        let unkept = || Marks::from_elem((0, PartLifetime::Once), 1);
         let marks = self.marks.take().unwrap_or_else(unkept);
         answer.append(self.close(), &marks);
     }
@@ -202,17 +210,11 @@ impl Object {
     /// Begins a member. Every value is complete when the next member begins, and no value ends in
     /// an opening brace: after a brace, this is the first member of its object.
     fn name(&mut self, name: &str) {
-        if is_plain(name) {
-            self.out.extend_all([self.begin(), name.as_bytes(), b"\":"]);
-        } else {
-            self.out.extend(self.begin().strip_suffix(b"\"").unwrap_or_default());
-            quote(&mut self.out, name);
-            self.out.push(b':');
+        if self.out.last() != Some(b'{') {
+            self.out.push(b',');
         }
-    }
-
-    fn begin(&self) -> &'static [u8] {
-        if self.out.last() == Some(b'{') { b"\"" } else { b",\"" }
+        quote(&mut self.out, name);
+        self.out.push(b':');
     }
 }
 
@@ -249,7 +251,9 @@ fn is_plain(text: &str) -> bool {
 
 fn quote(out: &mut SecretBuffer, text: &str) {
     if is_plain(text) {
-        out.extend_all([b"\"", text.as_bytes(), b"\""]);
+        out.push(b'"');
+        out.extend(text.as_bytes());
+        out.push(b'"');
     } else {
         // Writing into memory cannot fail.
         serde_json::to_writer(out, text).ok();

@@ -18,18 +18,28 @@ use crate::idempotency::{AnswerStatus, Disclosure, PartLifetime, RememberedAnswe
 use crate::secret::Secret;
 
 pub(crate) fn parse_draft(body: &Value) -> TokenDraft {
+    parse_draft_of(body, body.get("data").cloned())
+}
+
+/// As [`parse_draft`], without a copy of the data.
+pub(crate) fn take_draft(body: &mut Value) -> TokenDraft {
+    let data = body.get_mut("data").map(Value::take);
+    parse_draft_of(body, data)
+}
+
+fn parse_draft_of(body: &Value, data: Option<Value>) -> TokenDraft {
+    let data = data.map(Secret::new).filter(|data| !data.expose().is_null());
     let mut fields = Fields::of_body(body);
     let token_intent_id = fields.text("token_intent_id").map(String::from);
     let mut encrypted = None;
     let (kind, data) = if token_intent_id.is_some() {
         for name in ["type", "data", "encrypted"] {
-            if fields.value(name).is_some() {
+            if fields.value(name).is_some() || (name == "data" && data.is_some()) {
                 fields.wrong(name, "A conversion takes this from the token intent.");
             }
         }
         (None, None)
     } else {
-        let data = fields.value("data").cloned().map(Secret::new);
         encrypted = fields.text("encrypted").map(String::from);
         match (&data, fields.value("encrypted")) {
             (Some(_), Some(_)) => {
@@ -49,6 +59,7 @@ pub(crate) fn parse_draft(body: &Value) -> TokenDraft {
         token_intent_id,
         kind,
         data,
+        stored: None,
         encrypted,
         mask: fields.value("mask").cloned(),
         containers,
@@ -238,9 +249,9 @@ fn write_members(object: &mut Object, shown: &TokenView, subject: usize) {
     let token = &shown.token;
     match &token.name {
         Some(name) => object.text("id", name.as_str()),
-        None => object.display("id", token.id),
+        None => object.id("id", token.id.uuid()),
     }
-    object.display("tenant_id", token.tenant);
+    object.id("tenant_id", token.tenant.uuid());
     object.text("type", token.kind.as_str());
     object.keep(PartLifetime::With(subject));
     // A code of unknown retention is not kept at all.
@@ -297,7 +308,7 @@ fn write_members(object: &mut Object, shown: &TokenView, subject: usize) {
     object.text("fingerprint_expression", token.effective_fingerprint_expression());
     object.keep(PartLifetime::Always);
     object.optional_time("expires_at", token.expires_at);
-    object.display("created_by", token.created_by);
+    object.id("created_by", token.created_by.uuid());
     object.time("created_at", token.created_at);
     object.optional_display("modified_by", token.modified_by);
     object.optional_time("modified_at", token.modified_at);

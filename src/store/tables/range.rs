@@ -61,7 +61,6 @@ impl KeyRange {
         (self.from.as_ref().map(Vec::as_slice), self.to.as_ref().map(Vec::as_slice))
     }
 
-    #[cfg(test)]
     pub(in crate::store) fn contains(&self, key: &[u8]) -> bool {
         std::ops::RangeBounds::<[u8]>::contains(&self.bounds(), key)
     }

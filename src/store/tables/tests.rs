@@ -35,7 +35,7 @@ fn keys_and_values_lead_to_their_tenant_and_to_no_other() {
         (Table::Counts, counts(tenant, CountKind::Tokens), vec![]),
         (Table::Counts, digests(tenant.bytes()), vec![]),
         (Table::Keys, keys(tenant.bytes(), 1, 1), vec![]),
-        (Table::Cvcs, cvcs(at, tenant, id), vec![]),
+        (Table::Cvcs, cvcs(at, tenant, id).to_vec(), vec![]),
         (Table::Expiries, expiries(at, ExpiryKind::Token, tenant, id), vec![]),
         (Table::Idempotency, idempotency(tenant, &[1; 16]), vec![]),
         (Table::IdempotencyAnswers, idempotency_answers(at, tenant, &[1; 16]), vec![]),

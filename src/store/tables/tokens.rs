@@ -54,9 +54,12 @@ pub type ListRank = [u8; LIST_KEY_TAIL_BYTES - 1];
 
 /// The key of a token's or intent's card verification code. It starts with the minute in which the
 /// code expires, so that one range removes expired codes and new ones are inserted side by side.
-pub fn cvcs(expires_at: Timestamp, tenant: TenantId, id: Uuid) -> Vec<u8> {
-    let minute = cvc_minute(expires_at).to_be_bytes();
-    join(&[&minute, tenant.bytes(), id.as_bytes()])
+pub fn cvcs(expires_at: Timestamp, tenant: TenantId, id: Uuid) -> [u8; 40] {
+    let mut place = [0; 40];
+    let (minute, rest) = place.split_at_mut(8);
+    minute.copy_from_slice(&cvc_minute(expires_at).to_be_bytes());
+    rest.copy_from_slice(&cvc_identity(tenant, id));
+    place
 }
 
 pub fn cvc_minute(at: Timestamp) -> u64 {

@@ -476,7 +476,7 @@ prop_compose! {
             cvc: None,
             cvc_expires_at: None,
             mask: mask.map(|mask| mask.to_string()),
-            containers,
+            containers: containers.into(),
             metadata: metadata.iter().collect(),
             search_indexes: search.0,
             search_terms: search.1,

@@ -11,6 +11,8 @@
 //! row for each answer and token. Storing only the version of the token that was shown cannot
 //! repeat the first answer after a patch.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
 use crate::app::Idempotency;
@@ -21,7 +23,7 @@ use crate::crypto::{Identity, SealingKey};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::{Entity, EntityKind};
 use crate::domain::condition::{Target, TargetId};
-use crate::domain::container::Container;
+use crate::domain::container::{Container, Containers};
 use crate::domain::id::TokenId;
 use crate::domain::time::Timestamp;
 use crate::idempotency::{Disclosure, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId};
@@ -41,7 +43,7 @@ struct StoredBody<'a> {
 struct LiveSubject {
     seed: AnswerSeed,
     /// The current ones of a token; empty for other subjects.
-    containers: Vec<Container>,
+    containers: Containers,
     /// The end of the retention of its card verification code; `None` if it has no code now.
     cvc_expires_at: Option<Timestamp>,
 }
@@ -229,7 +231,7 @@ fn live_subject(
         None => Ok(None),
     };
     let without_containers =
-        |seed| LiveSubject { seed, containers: Vec::new(), cvc_expires_at: None };
+        |seed| LiveSubject { seed, containers: Containers::new(), cvc_expires_at: None };
     Ok(match id {
         SubjectId::ApiKey { application, id } => {
             let place = tables::application_keys(tenant, *application, *id);
@@ -315,8 +317,13 @@ fn target_id(subject: &SubjectId) -> TargetId<'_> {
 /// The seed alone would be enough; deriving the key from the tenant's key too makes a seed useless
 /// outside its tenant.
 pub(super) fn part_key(caller: &Caller, seed: &AnswerSeed, containers: &[Container]) -> SealingKey {
-    let paths: Vec<_> = containers.iter().map(Container::as_str).collect();
-    let paths = paths.join("\n");
+    let paths = match containers {
+        [only] => Cow::Borrowed(only.as_str()),
+        several => {
+            let paths: Vec<_> = several.iter().map(Container::as_str).collect();
+            Cow::Owned(paths.join("\n"))
+        }
+    };
     let parts = [b"answer parts".as_slice(), seed.expose(), paths.as_bytes()];
     SealingKey::new(0, &Secret::new(caller.keys.lasting().tag(&parts)))
 }

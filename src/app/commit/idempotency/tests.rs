@@ -193,7 +193,12 @@ async fn a_record_that_does_not_fit_together_is_no_answer() {
         status: AnswerStatus::Created,
         head: None,
         location: None,
-        disclosures: vec![Disclosure { right, value, containers: vec![container], exposure }],
+        disclosures: vec![Disclosure {
+            right,
+            value,
+            containers: [container].into_iter().collect(),
+            exposure,
+        }],
         subjects: Vec::new(),
         body: vec![StoredPart::Text(Secret::new(br#"{"id":"x"}"#.to_vec()))],
     });

@@ -52,7 +52,7 @@ pub(super) struct Log {
     end: Position,
     last_time: Timestamp,
     /// The offset and the head of the last frame that this process wrote to the newest segment.
-    last_head: Option<(u64, Vec<u8>)>,
+    last_head: Option<(u64, [u8; frame::HEAD_BYTES])>,
     buffer: Vec<u8>,
     /// A frame failed, or its outcome is unknown. No other frame may take its number.
     has_failed: bool,
@@ -180,8 +180,7 @@ impl Log {
         file.write(self.end.offset, &self.buffer)?;
         file.sync()?;
         self.has_failed = false;
-        let head = self.buffer.get(..frame::HEAD_BYTES).map(<[u8]>::to_vec);
-        self.last_head = head.map(|head| (self.end.offset, head));
+        self.last_head = self.buffer.first_chunk().map(|head| (self.end.offset, *head));
         self.end.pass(self.buffer.get(..frame_bytes).unwrap_or_default());
         self.last_time = time;
         // Releases the memory of an exceptionally large batch.
@@ -302,7 +301,7 @@ impl Log {
     /// append to report.
     fn check_last_frame(&self) -> Result<(), StorageFailure> {
         let Some((offset, head)) = &self.last_head else { return Ok(()) };
-        let mut found = vec![0; head.len()];
+        let mut found = [0; frame::HEAD_BYTES];
         match self.newest.file.read(*offset, &mut found) {
             Ok(()) if found != *head => {
                 Err(StorageFailure::Removed(PathBuf::from(segment::name(self.newest.number))))
