@@ -93,14 +93,7 @@ impl Fault {
     }
 
     pub const fn token(self) -> Option<TokenId> {
-        match self {
-            Self::Token(token, _) => Some(token),
-            Self::BadAnswer
-            | Self::BadRecord
-            | Self::Dangling
-            | Self::DoesNotOpen
-            | Self::Impossible(_) => None,
-        }
+        if let Self::Token(token, _) = self { Some(token) } else { None }
     }
 }
 

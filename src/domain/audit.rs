@@ -296,16 +296,7 @@ impl Actor {
     }
 
     pub const fn id(self) -> Option<ApplicationId> {
-        match self {
-            Self::Application(id) => Some(id),
-            Self::Cardholder
-            | Self::DirectoryServer
-            | Self::Operator
-            | Self::Person
-            | Self::ProxyCaller
-            | Self::System
-            | Self::Unknown => None,
-        }
+        if let Self::Application(id) = self { Some(id) } else { None }
     }
 }
 
