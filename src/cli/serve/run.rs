@@ -171,7 +171,7 @@ async fn serve(
     let manager = Arc::new(ServiceManager::from_environment()?);
     let (clock_control, scope, settings) = (mode.clock_control, mode.scope, mode.settings.clone());
     let trace = mode.program_trace;
-    let (tasks, requests) = (Tasks::new(), Arc::new(Requests::new()));
+    let (tasks, requests) = (Tasks::new(), Arc::new(Requests::default()));
     let server =
         Server::bind(listener(&config, mode), log.clone()).map_err(|it| explain_bind(&it))?;
     let results = directory::set_up(&vault, &config.threeds, &tasks, &log)?;
@@ -209,7 +209,7 @@ async fn serve(
         console: people,
         requests,
         activity: Activity::new(vault.now()),
-        bodies: Bodies::new(),
+        bodies: Bodies::default(),
         answers: Answers::new(),
         registry: Arc::new(registry),
         programs: ProgramService::new(myself, background(&tasks)),

@@ -213,8 +213,4 @@ impl From<Error> for TransformFailure {
     }
 }
 
-impl std::fmt::Debug for Surroundings<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Surroundings").finish_non_exhaustive()
-    }
-}
+opaque_debug!(Surroundings<'_>);
