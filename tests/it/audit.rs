@@ -184,12 +184,10 @@ fn a_repeated_answer_is_an_access_to_what_it_shows() {
     let key = &vault.keys.private;
     let create = post("/tokens")
         .key(key)
-        .header("BT-IDEMPOTENCY-KEY", "once")
+        .once("once")
         .json(json!({"type": "token", "data": 1, "id": "chosen-name"}));
-    let tokenize = post("/tokenize")
-        .key(key)
-        .header("BT-IDEMPOTENCY-KEY", "twice")
-        .json(json!([1, {"type": "token", "data": 2}]));
+    let tokenize =
+        post("/tokenize").key(key).once("twice").json(json!([1, {"type": "token", "data": 2}]));
     check(&vault, &["create token", "read token"], || {
         for replayed in [None, Some("true")] {
             let answer = vault.send(&create).with_status(201);

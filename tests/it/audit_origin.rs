@@ -58,7 +58,7 @@ const ALL_OF_TOKENS: &[&str] =
 fn reads_writes_lists_and_replays_carry_the_address_the_key_and_the_trace_of_their_request() {
     let vault = behind_proxy();
     let (key, id) = key(&vault, ALL_OF_TOKENS);
-    let make = || post("/tokens").key(&key).header("BT-IDEMPOTENCY-KEY", "once");
+    let make = || post("/tokens").key(&key).once("once");
     let body = json!({"type": "token", "data": "x", "containers": ["/general/high/"]});
     let mut token = String::new();
     let check = |what: &str, address: &str, entries: &[Value], operation: &str| {

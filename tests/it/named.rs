@@ -173,7 +173,7 @@ fn a_repetition_gives_the_first_answer_and_nothing_secret_of_what_is_deleted() {
     for scene in both() {
         let body = scene.body(&json!({"configuration": {"secret": "markerofavalue"}}));
         let send = || {
-            let request = post(scene.path).key(&scene.key).header("BT-IDEMPOTENCY-KEY", "one");
+            let request = post(scene.path).key(&scene.key).once("one");
             scene.vault.send(&request.json(body.clone())).with_status(201)
         };
         let first = send();

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Request, Vault};
+use crate::harness::Vault;
 use crate::named::{MISSING, Scene};
 
 /// Quotes, a backslash, a line break and a comment that swallows the end of the program.
@@ -75,22 +75,6 @@ fn where_no_program_can_run_a_call_says_so_and_a_wrong_one_is_refused_first() {
     let react = format!("/reactors/{id}/react");
     let callback = json!({"args": 1, "callback_url": "http://receiver.example"});
     scene.vault.post(&react, &invoke, callback).invalid(&["callback_url"]);
-}
-
-#[test]
-fn formulas_are_gone_and_name_what_replaces_them() {
-    let vault = Vault::start();
-    for (method, path) in [
-        ("GET", "/reactor-formulas"),
-        ("POST", "/reactor-formulas"),
-        ("GET", "/reactor-formulas/a"),
-        ("PUT", "/reactor-formulas/a"),
-        ("DELETE", "/reactor-formulas/a"),
-    ] {
-        let request = Request::new(method, path).key(&vault.keys.management);
-        let gone = vault.send(&request).problem(410);
-        assert!(gone.member("detail").contains("code"), "{}", gone.text());
-    }
 }
 
 #[test]
