@@ -176,6 +176,15 @@ words! {
     }
 }
 
+/// The time at which a read may be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditReads {
+    /// After its entry is queued.
+    Batched,
+    /// After its entry is durable.
+    Strict,
+}
+
 impl Act {
     pub const fn is_failure(self) -> bool {
         self.is_failed_try() || matches!(self, Self::Refuse)
