@@ -103,11 +103,7 @@ impl Error {
     }
 }
 
-impl From<Mistakes> for Error {
-    fn from(mistakes: Mistakes) -> Self {
-        Self::Invalid(mistakes)
-    }
-}
+from_causes!(Error: Mistakes => Self::Invalid);
 
 impl From<StorageFailure> for Error {
     fn from(failure: StorageFailure) -> Self {

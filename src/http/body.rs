@@ -33,11 +33,7 @@ pub(super) enum RequestBody {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cut;
 
-impl From<Incoming> for RequestBody {
-    fn from(body: Incoming) -> Self {
-        Self::Network(body)
-    }
-}
+from_causes!(RequestBody: Incoming => Self::Network);
 
 impl Body for RequestBody {
     type Data = bytes::Bytes;

@@ -207,10 +207,6 @@ impl Proxies<'_> {
     }
 }
 
-impl From<Error> for TransformFailure {
-    fn from(error: Error) -> Self {
-        Self::App(error)
-    }
-}
+from_causes!(TransformFailure: Error => Self::App);
 
 opaque_debug!(Surroundings<'_>);
