@@ -144,6 +144,17 @@ macro_rules! opaque_debug {
     };
 }
 
+/// Implements `From` for causes that a variant holds, or that become what it holds.
+macro_rules! from_causes {
+    ($failure:ty: $($cause:ty => $variant:path),+ $(,)?) => {$(
+        impl From<$cause> for $failure {
+            fn from(cause: $cause) -> Self {
+                $variant(cause.into())
+            }
+        }
+    )+};
+}
+
 mod app;
 mod bounds;
 mod cli;

@@ -93,14 +93,7 @@ impl Fault {
     }
 
     pub const fn token(self) -> Option<TokenId> {
-        match self {
-            Self::Token(token, _) => Some(token),
-            Self::BadAnswer
-            | Self::BadRecord
-            | Self::Dangling
-            | Self::DoesNotOpen
-            | Self::Impossible(_) => None,
-        }
+        if let Self::Token(token, _) = self { Some(token) } else { None }
     }
 }
 
@@ -110,11 +103,7 @@ impl Error {
     }
 }
 
-impl From<Mistakes> for Error {
-    fn from(mistakes: Mistakes) -> Self {
-        Self::Invalid(mistakes)
-    }
-}
+from_causes!(Error: Mistakes => Self::Invalid);
 
 impl From<StorageFailure> for Error {
     fn from(failure: StorageFailure) -> Self {

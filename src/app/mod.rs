@@ -65,10 +65,10 @@ pub use access::people::is_secret_of_sign_on;
 pub use access::sessions::{NewSession, SessionAuthorization};
 pub use access::tenants::{TenantChange, TenantDraft};
 pub use audit::{
-    AuditPolicy, AuditReads, AuditScope, AuditStatus, ChainGap, ChainPosition, ChainReport,
-    ExportCursor, ExportQuery, ExportedEntry, FollowStep, FollowedItem, LogPage, LogQuery,
-    LogStart, Receipt, RefusalPace, RefusedAttempt, TrustAnchors, WrittenRefusals, decode_receipt,
-    digest_of, encode_receipt,
+    AuditPolicy, AuditScope, AuditStatus, ChainGap, ChainPosition, ChainReport, ExportCursor,
+    ExportQuery, ExportedEntry, FollowStep, FollowedItem, LogPage, LogQuery, LogStart, Receipt,
+    RefusalPace, RefusedAttempt, TrustAnchors, WrittenRefusals, decode_receipt, digest_of,
+    encode_receipt,
 };
 pub use caller::Caller;
 pub use client_keys::ClientKeyView;

@@ -17,6 +17,8 @@ use crate::app::fair_pool::Credential;
 use crate::domain::id::TenantId;
 use crate::secret::Secret;
 
+pub use crate::domain::program::LineLevel;
+
 /// The address of this vault for programs. Requests to it do not leave the process.
 pub const VAULT_URL: &str = "https://vault.internal";
 
@@ -136,7 +138,7 @@ pub trait ProgramHost: Debug + Send + Sync {
     fn caller_address(&self) -> IpAddr;
 
     /// A line that the program wrote with `console` or `logger`.
-    fn line(&self, level: Level, text: Secret<String>);
+    fn line(&self, level: LineLevel, text: Secret<String>);
 }
 
 pub type Fetching<'a> =
@@ -158,14 +160,6 @@ pub struct ProgramResponse {
 /// The sentence that the program gets as the message of its error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FetchFailure(pub &'static str);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    Debug,
-    Info,
-    Warn,
-    Error,
-}
 
 opaque_debug!(ProgramCall);
 opaque_debug!(ProgramRequest);

@@ -95,7 +95,7 @@ impl Entry {
 macro_rules! record {
     (
         $name:literal $record:ty, $id:ty, $table:ident, ($place:path, $id_of:path),
-        ($encode:path, $decode:path) { $($more:tt)* }
+        ($encode:path, $decode:path $(, $is_live:path)?) { $($more:tt)* }
     ) => {
         impl Record for $record {
             type Id = $id;
@@ -122,6 +122,10 @@ macro_rules! record {
                 $encode(self)
             }
 
+            $(fn is_live(&self, now: Timestamp) -> bool {
+                $is_live(self, now)
+            })?
+
             $($more)*
         }
     };
@@ -134,13 +138,9 @@ record! {
 
 record! {
     "key" ClientKey, ClientKeyId, ClientKeys, (tables::client_keys, tables::client_key_of_key),
-    (record::encode_client_key, record::decode_client_key) {
+    (record::encode_client_key, record::decode_client_key, ClientKey::is_live) {
         fn entries(&self, _keys: &TenantKeys) -> Vec<Entry> {
             vec![Entry::due(self.expires_at, ExpiryKind::ClientKey, self.tenant, self.id.uuid())]
-        }
-
-        fn is_live(&self, now: Timestamp) -> bool {
-            Self::is_live(self, now)
         }
     }
 }
@@ -164,7 +164,7 @@ record! {
 record! {
     "result" ReactorResult, ReactorRequestId, ReactorResults,
     (tables::reactor_results, tables::reactor_result_of_key),
-    (record::encode_reactor_result, record::decode_reactor_result) {
+    (record::encode_reactor_result, record::decode_reactor_result, ReactorResult::is_live) {
         const COUNT: Option<CountKind> = Some(CountKind::ReactorResults);
 
         fn entries(&self, _keys: &TenantKeys) -> Vec<Entry> {
@@ -175,16 +175,12 @@ record! {
         fn also_counted(&self) -> Option<CountKind> {
             self.is_public.then_some(CountKind::PublicReactorResults)
         }
-
-        fn is_live(&self, now: Timestamp) -> bool {
-            Self::is_live(self, now)
-        }
     }
 }
 
 record! {
     "session" Session, AccessSessionId, Sessions, (tables::sessions, tables::session_of_place),
-    (record::encode_access_session, record::decode_access_session) {
+    (record::encode_access_session, record::decode_access_session, Session::is_live) {
         const COUNT: Option<CountKind> = Some(CountKind::Sessions);
 
         fn entries(&self, _keys: &TenantKeys) -> Vec<Entry> {
@@ -193,10 +189,6 @@ record! {
             let finder = Entry { table: Table::SessionKeys, key, value };
             let id = self.id.uuid();
             vec![finder, Entry::due(self.expires_at, ExpiryKind::Session, self.tenant, id)]
-        }
-
-        fn is_live(&self, now: Timestamp) -> bool {
-            Self::is_live(self, now)
         }
     }
 }
@@ -220,7 +212,7 @@ record! {
 
 record! {
     "token intent" TokenIntent, TokenIntentId, TokenIntents, (tables::token_intents, tables::token_intent_of_key),
-    (record::encode_token_intent, record::decode_token_intent) {
+    (record::encode_token_intent, record::decode_token_intent, TokenIntent::is_live) {
         const COUNT: Option<CountKind> = Some(CountKind::TokenIntents);
 
         fn entries(&self, _keys: &TenantKeys) -> Vec<Entry> {
@@ -230,16 +222,12 @@ record! {
             let due = Entry::due(self.expires_at, ExpiryKind::TokenIntent, self.tenant, id);
             code.into_iter().chain([due]).collect()
         }
-
-        fn is_live(&self, now: Timestamp) -> bool {
-            Self::is_live(self, now)
-        }
     }
 }
 
 record! {
     "token" Token, TokenId, Tokens, (tables::tokens, tables::token_of_key),
-    (record::encode_token, record::decode_token) {
+    (record::encode_token, record::decode_token, Token::is_live) {
         const COUNT: Option<CountKind> = Some(CountKind::Tokens);
 
         /// The entries that look-ups use. During a rotation there are others.
@@ -252,10 +240,6 @@ record! {
             let listed = rows::entries(self, keys.index()).into_iter();
             let listed = listed.map(|((table, key), it)| Entry { table, key, value: Some(it) });
             listed.chain(code).chain(name).collect()
-        }
-
-        fn is_live(&self, now: Timestamp) -> bool {
-            Self::is_live(self, now)
         }
 
         fn other_entries(&self, keys: &TenantKeys) -> Vec<(Table, Vec<u8>)> {

@@ -9,7 +9,9 @@ use tokio::net::UnixStream;
 use uuid::Uuid;
 
 use super::*;
-use crate::app::programs::{Contract, Fetching, Level, ProgramRequest, ProgramResponse, Thrown};
+use crate::app::programs::{
+    Contract, Fetching, LineLevel, ProgramRequest, ProgramResponse, Thrown,
+};
 use crate::bounds::{
     CODE_FETCHES_MAX, CODE_FRAME_BYTES_MAX, CODE_LINES_MAX, CODE_MESSAGE_BYTES_MAX,
     CODE_PACKAGE_FILE_BYTES_MAX, CODE_PACKAGES_BYTES_MAX, CODE_SOURCES_MAX, CODE_THROWN_BYTES_MAX,
@@ -44,7 +46,7 @@ impl ProgramHost for SilentHost {
         IpAddr::V4(Ipv4Addr::LOCALHOST)
     }
 
-    fn line(&self, _: Level, _: Secret<String>) {}
+    fn line(&self, _: LineLevel, _: Secret<String>) {}
 }
 
 fn worker_call() -> WorkerCall {
@@ -117,7 +119,7 @@ fn many(count: usize, method: &str) -> Vec<FromWorker> {
 }
 
 fn line() -> FromWorker {
-    FromWorker::Line { level: Level::Info, text: Secret::new(String::from("x")) }
+    FromWorker::Line { level: LineLevel::Info, text: Secret::new(String::from("x")) }
 }
 
 fn source() -> FromWorker {

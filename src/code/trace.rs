@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::time::Instant;
 
 use crate::app::programs::{
-    Fetching, Level, ProgramCall, ProgramHost, ProgramRequest, ProgramState, Programs, Running,
+    Fetching, LineLevel, ProgramCall, ProgramHost, ProgramRequest, ProgramState, Programs, Running,
 };
 use crate::bounds::PROGRAM_LINE_BYTES_MAX;
 use crate::code::observe::End;
@@ -87,18 +87,12 @@ impl ProgramHost for TracedHost {
         self.host.fetch(request)
     }
 
-    fn line(&self, level: Level, text: Secret<String>) {
+    fn line(&self, level: LineLevel, text: Secret<String>) {
         let line = text.expose();
         let line = if holds_split_card_number(line) { HIDDEN } else { line };
         let end = line.floor_char_boundary(PROGRAM_LINE_BYTES_MAX);
         let line = line.get(..end).unwrap_or_default();
-        let name = match level {
-            Level::Debug => "debug",
-            Level::Info => "info",
-            Level::Warn => "warn",
-            Level::Error => "error",
-        };
-        (self.print)(&format!("program {} {name}: {line}", self.number));
+        (self.print)(&format!("program {} {}: {line}", self.number, level.as_str()));
         self.host.line(level, text);
     }
 }

@@ -24,6 +24,7 @@ use crate::bounds::{
     CVC_RETENTION_IN_PRODUCTION, CVC_RETENTION_MAX, DISK_FLOOR_BYTES, REENCRYPT_PER_SECOND,
 };
 use crate::domain::archive::ArchivePlan;
+use crate::domain::audit::AuditReads;
 use crate::domain::backup::BackupPlan;
 use crate::domain::elements_host::ElementsHost;
 use crate::domain::id::TenantId;
@@ -78,15 +79,6 @@ pub struct Config {
     /// Whom to tell about a weakness.
     pub security_text: Option<SecurityText>,
     pub threeds: ThreedsSettings,
-}
-
-/// The time at which a read is answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuditReads {
-    /// When its audit entry is queued.
-    Batched,
-    /// When its audit entry is durable.
-    Strict,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,12 +10,13 @@ use std::time::Duration;
 
 use toml::{Table, Value};
 
-use super::{AuditReads, Config, InvalidConfig, Switch};
+use super::{Config, InvalidConfig, Switch};
 use crate::bounds::{
     ARCHIVE_EVERY, ARCHIVE_EVERY_MAX, BACKUP_PERIOD_MAX, DISK_FLOOR_BYTES_MAX,
     DISK_FLOOR_BYTES_MIN, ELEMENTS_HOSTS_MAX,
 };
 use crate::domain::archive::ArchivePlan;
+use crate::domain::audit::AuditReads;
 use crate::domain::backup::BackupPlan;
 use crate::domain::duration;
 use crate::domain::elements_host::ElementsHost;

@@ -65,15 +65,9 @@ impl DirectoryClient {
         addresses.rotate_left(begin);
         let (name, port) = (peer.name.clone(), peer.url.port);
         let stream = dial(addresses, port, name, &peer.tls, THREEDS_CONNECT_MAX).await;
-        let stream = stream.map_err(|failure| match failure {
-            DialFailure::Certificate => {
-                "the server's certificate is not signed by the configured authority"
-            }
-            DialFailure::NoAddress
-            | DialFailure::Refused
-            | DialFailure::Silent
-            | DialFailure::OurCertificate
-            | DialFailure::Handshake => failure.text(),
+        let stream = stream.map_err(|failure| {
+            let of_other = "the server's certificate is not signed by the configured authority";
+            if failure == DialFailure::Certificate { of_other } else { failure.text() }
         })?;
         Channel::open(stream, &self.tasks, &self.open).await
     }

@@ -176,6 +176,15 @@ words! {
     }
 }
 
+/// The time at which a read may be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditReads {
+    /// After its entry is queued.
+    Batched,
+    /// After its entry is durable.
+    Strict,
+}
+
 impl Act {
     pub const fn is_failure(self) -> bool {
         self.is_failed_try() || matches!(self, Self::Refuse)
@@ -296,16 +305,7 @@ impl Actor {
     }
 
     pub const fn id(self) -> Option<ApplicationId> {
-        match self {
-            Self::Application(id) => Some(id),
-            Self::Cardholder
-            | Self::DirectoryServer
-            | Self::Operator
-            | Self::Person
-            | Self::ProxyCaller
-            | Self::System
-            | Self::Unknown => None,
-        }
+        if let Self::Application(id) = self { Some(id) } else { None }
     }
 }
 

@@ -33,11 +33,14 @@ words! {
 
 words! {
     /// From least to most important.
-    pub enum LineLevel {
-        Debug = "debug";
-        Info = "info";
-        Warn = "warn";
-        Error = "error";
+    pub enum LineLevel:
+        /// Its number in the messages of a worker.
+        number -> u32 [from_number]
+    {
+        Debug = "debug", 0;
+        Info = "info", 1;
+        Warn = "warn", 2;
+        Error = "error", 3;
     }
 }
 

@@ -22,10 +22,6 @@ pub struct Bodies(Shares);
 pub(super) struct BudgetExhausted;
 
 impl Bodies {
-    pub fn new() -> Self {
-        Self(Shares::new(BODIES_BYTES_MAX))
-    }
-
     /// The share of one request, which holds nothing yet.
     pub(super) const fn share(&self, claimant: Claimant) -> BodyShare<'_> {
         BodyShare { bodies: self, claimant, held: 0 }
@@ -34,7 +30,7 @@ impl Bodies {
 
 impl Default for Bodies {
     fn default() -> Self {
-        Self::new()
+        Self(Shares::new(BODIES_BYTES_MAX))
     }
 }
 
@@ -140,7 +136,7 @@ mod tests {
     #[test]
     fn the_costliest_body_of_each_caller_finds_its_memory_on_an_idle_server() {
         for claimant in [of_tenant(), of_stranger()] {
-            let bodies = Bodies::new();
+            let bodies = Bodies::default();
             let mut share = bodies.share(claimant);
             let values = share.values_max();
             let most = parsed_bytes(BODY_BYTES_MAX, JsonCount { values, objects: values });

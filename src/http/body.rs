@@ -33,11 +33,7 @@ pub(super) enum RequestBody {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cut;
 
-impl From<Incoming> for RequestBody {
-    fn from(body: Incoming) -> Self {
-        Self::Network(body)
-    }
-}
+from_causes!(RequestBody: Incoming => Self::Network);
 
 impl Body for RequestBody {
     type Data = bytes::Bytes;
@@ -294,7 +290,7 @@ mod tests {
 
     #[track_caller]
     fn check(claimant: Claimant, body: &str, expected: Option<u16>) {
-        let bodies = Bodies::new();
+        let bodies = Bodies::default();
         let parsed = parse_json(body.as_bytes(), &mut bodies.share(claimant));
         assert_eq!(parsed.err().map(|problem| problem.status), expected);
     }
@@ -319,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_body_that_takes_from_the_budget_must_arrive_at_a_rate() {
-        let bodies = Bodies::new();
+        let bodies = Bodies::default();
         let mut share = bodies.share(STRANGER);
         assert_eq!(time_max(BODY_BYTES_FREE, &share), BODY_MAX);
         share.grow_to(BODY_BYTES_FREE + 1).unwrap();

@@ -92,20 +92,8 @@ pub(super) fn counted(
     }
 }
 
-impl From<Problem> for OperationFailure {
-    fn from(problem: Problem) -> Self {
-        Self::Problem(problem)
-    }
-}
-
-impl From<Mistakes> for OperationFailure {
-    fn from(mistakes: Mistakes) -> Self {
-        Self::Problem(mistakes.into())
-    }
-}
-
-impl From<Error> for OperationFailure {
-    fn from(error: Error) -> Self {
-        Self::App(error)
-    }
-}
+from_causes!(OperationFailure:
+    Problem => Self::Problem,
+    Mistakes => Self::Problem,
+    Error => Self::App,
+);

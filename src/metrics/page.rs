@@ -237,20 +237,10 @@ impl fmt::Display for Amount {
     }
 }
 
-impl From<u64> for Amount {
-    fn from(count: u64) -> Self {
-        Self::Count(count)
-    }
-}
+from_causes!(Amount: u64 => Self::Count, Timestamp => Self::Time);
 
 impl From<std::time::Duration> for Amount {
     fn from(duration: std::time::Duration) -> Self {
         Self::Micros(u64::try_from(duration.as_micros()).unwrap_or(u64::MAX))
-    }
-}
-
-impl From<Timestamp> for Amount {
-    fn from(at: Timestamp) -> Self {
-        Self::Time(at)
     }
 }

@@ -165,12 +165,8 @@ commands! { |vault, clock|
     WebhookRotateKey => webhooks::rotate_key(vault).await;
 }
 
-/// Prints no members: `KeyImport` holds the text of a key, `Import` the rows of a file.
-impl std::fmt::Debug for Command {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Command(..)")
-    }
-}
+// `KeyImport` holds the text of a key, `Import` the rows of a file.
+opaque_debug!(Command);
 
 /// The answer to a command: a JSON value, or sentences with the reasons for a refusal.
 #[derive(Debug, Serialize, Deserialize, PartialEq)]
@@ -194,24 +190,10 @@ enum CommandRefusal {
 
 impl From<Error> for CommandRefusal {
     fn from(error: Error) -> Self {
-        match error {
-            Error::ReadOnly(why) => Self::ReadOnly(why),
-            Error::Busy
-            | Error::Conflict(_)
-            | Error::Forbidden(_)
-            | Error::InFlight
-            | Error::Internal(_)
-            | Error::Invalid(_)
-            | Error::NeedsCvcKey(_)
-            | Error::NoPrograms(_)
-            | Error::NotFound(_)
-            | Error::Replayed(_)
-            | Error::Stopped
-            | Error::Storage(_)
-            | Error::Unauthenticated
-            | Error::Unprocessable(_)
-            | Error::Upstream(_) => Self::Sentences(sentences(&error)),
+        if let Error::ReadOnly(why) = error {
+            return Self::ReadOnly(why);
         }
+        Self::Sentences(sentences(&error))
     }
 }
 
@@ -223,13 +205,10 @@ impl From<BackupFailure> for CommandRefusal {
 
 impl From<ExportFailure> for CommandRefusal {
     fn from(failure: ExportFailure) -> Self {
-        match failure {
-            ExportFailure::Vault(error) => error.into(),
-            failure @ (ExportFailure::Exists
-            | ExportFailure::File(_)
-            | ExportFailure::NoSpace
-            | ExportFailure::Unfinished(_)) => Self::Sentences(vec![failure.to_string()]),
+        if let ExportFailure::Vault(error) = failure {
+            return error.into();
         }
+        Self::Sentences(vec![failure.to_string()])
     }
 }
 

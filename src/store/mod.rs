@@ -4,16 +4,6 @@
 //! The rest of the program reads through a [`Snapshot`], or single rows through [`Newest`], writes
 //! through a [`Change`], and never uses an engine. Only [`engine::local`] uses redb.
 
-macro_rules! from_causes {
-    ($failure:ty: $($cause:ty => $variant:path),+ $(,)?) => {$(
-        impl From<$cause> for $failure {
-            fn from(cause: $cause) -> Self {
-                $variant(cause.into())
-            }
-        }
-    )+};
-}
-
 mod alarm;
 pub mod archive;
 mod authority;

@@ -221,17 +221,9 @@ mod tests {
             ],
         );
         let awaits = |result, timeout| {
-            [
-                Err(AlreadyRequested),
-                Err(AlreadyRequested),
-                Err(AlreadyRequested),
-                Err(AlreadyRequested),
-                Err(AlreadyRequested),
-                Err(AlreadyRequested),
-                Err(AlreadyRequested),
-                result,
-                timeout,
-            ]
+            let mut answers = [Err(AlreadyRequested); 9];
+            answers[7..].copy_from_slice(&[result, timeout]);
+            answers
         };
         let both: [fn(Timestamp) -> SessionState; 2] =
             [|until| SessionState::Challenged { until }, |until| SessionState::Decoupled { until }];

@@ -44,13 +44,6 @@ fn audit(vault: &Vault, arguments: &[&str]) -> Ended {
     vault.operator(&[&["audit"], arguments].concat())
 }
 
-/// The entries of the whole chain, in its order.
-#[track_caller]
-fn export(vault: &Vault) -> Vec<Value> {
-    let lines = audit(vault, &["export"]).with_code(0).stdout;
-    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 #[track_caller]
 fn assert_whole(vault: &Vault) -> String {
     let said = audit(vault, &["verify"]).with_code(0).stdout;
@@ -72,7 +65,7 @@ fn a_backup_that_fails_is_no_success_in_the_chain() {
     assert_ne!(vault.operator(&["backup", &file]).code, Some(0));
     assert_ne!(vault.operator(&["backup", "/proc/nope.backup"]).code, Some(0));
     let backups: Vec<_> =
-        export(&vault).into_iter().filter(|entry| entry["operation"] == "backup").collect();
+        vault.chain().into_iter().filter(|entry| entry["operation"] == "backup").collect();
     let outcomes: Vec<_> = backups.iter().map(|entry| entry["outcome"].as_str().unwrap()).collect();
     assert_eq!(outcomes, ["success", "failure", "failure"], "{backups:?}");
     assert_whole(&vault);
@@ -191,12 +184,10 @@ fn a_repeated_answer_is_an_access_to_what_it_shows() {
     let key = &vault.keys.private;
     let create = post("/tokens")
         .key(key)
-        .header("BT-IDEMPOTENCY-KEY", "once")
+        .once("once")
         .json(json!({"type": "token", "data": 1, "id": "chosen-name"}));
-    let tokenize = post("/tokenize")
-        .key(key)
-        .header("BT-IDEMPOTENCY-KEY", "twice")
-        .json(json!([1, {"type": "token", "data": 2}]));
+    let tokenize =
+        post("/tokenize").key(key).once("twice").json(json!([1, {"type": "token", "data": 2}]));
     check(&vault, &["create token", "read token"], || {
         for replayed in [None, Some("true")] {
             let answer = vault.send(&create).with_status(201);
@@ -316,18 +307,18 @@ fn a_tenant_sees_neither_the_log_of_another_nor_what_its_quota_hides() {
     vault.get(&path, &vault.keys.management).invalid(&["start"]);
     vault.advance(2 * 3_600 + 1);
     assert_eq!(seen(&vault.keys.management), json!([]));
-    assert!(export(&vault).iter().any(|it| it["entity_id"] == json!(id)));
+    assert!(vault.chain().iter().any(|it| it["entity_id"] == json!(id)));
 }
 
 #[test]
 fn what_the_operator_does_is_in_the_chain_running_or_not() {
     needs_one_process!("each process has an entry of its own end");
     let mut vault = Vault::start();
-    let before = export(&vault).len();
+    let before = vault.chain().len();
     let tenant = vault.tenant("test");
     assert_eq!(vault.stop(), Some(0));
     vault.operator(&["tenant", "set", "--tenant", &tenant.id, "--name", "New"]).with_code(0);
-    let entries = export(&vault).split_off(before);
+    let entries = vault.chain().split_off(before);
     let told: Vec<_> = entries
         .iter()
         .map(|it| {
@@ -355,7 +346,7 @@ fn what_the_operator_does_is_in_the_chain_running_or_not() {
     assert!(entries.iter().filter(|it| !own(it)).all(|it| it["actor_type"] == "operator"));
     let last = entries.last().unwrap();
     assert_eq!((&last["tenant_id"], &last["actor_id"]), (&Value::Null, &Value::Null));
-    assert_consecutive(&export(&vault));
+    assert_consecutive(&vault.chain());
     assert!(assert_whole(&vault).contains("unanchored:   0 "), "the end was signed");
 }
 
@@ -485,7 +476,7 @@ fn a_kill_leaves_the_entry_of_every_write_that_was_answered() {
     });
     assert_eq!(vault.wait(), None);
     vault.verify().with_code(0);
-    let entries = export(&vault);
+    let entries = vault.chain();
     let known: BTreeSet<_> = entries
         .iter()
         .filter(|it| it["operation"] == "create")
@@ -506,7 +497,7 @@ fn a_strict_server_has_the_entry_of_every_read_that_was_answered() {
     vault.get("/v2/tokens", &vault.keys.private).with_status(200);
     vault.signal("KILL");
     assert_eq!(vault.wait(), None);
-    let reads = export(&vault).iter().filter(|it| it["operation"] == "read").count();
+    let reads = vault.chain().iter().filter(|it| it["operation"] == "read").count();
     assert_eq!(reads, 6);
     assert_whole(&vault);
 }
@@ -522,7 +513,7 @@ fn a_clean_stop_writes_down_the_last_reads_and_signs_them() {
     assert_eq!(vault.stop(), Some(0));
     let said = assert_whole(&vault);
     assert!(said.contains("unanchored:   0 "), "{said}");
-    assert_eq!(export(&vault).iter().filter(|it| it["operation"] == "read").count(), 20);
+    assert_eq!(vault.chain().iter().filter(|it| it["operation"] == "read").count(), 20);
 }
 
 #[test]
@@ -538,7 +529,7 @@ fn old_entries_go_and_the_chain_stays_whole() {
     vault.advance(60);
     vault.advance(2 * day);
     let creates: Vec<_> =
-        export(&vault).iter().filter(|it| it["operation"] == "create").cloned().collect();
+        vault.chain().iter().filter(|it| it["operation"] == "create").cloned().collect();
     let [kept] = creates.as_slice() else { panic!("{creates:?}") };
     assert_eq!(kept["entity_id"], json!(id));
     assert!(kept["number"].as_u64().unwrap() > 0);

@@ -11,7 +11,7 @@ use rustls::{ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
 use crate::archive::text;
-use crate::harness::{Authority, Ended, PATIENCE, Vault, program, wait_until};
+use crate::harness::{Authority, Ended, PATIENCE, Vault, json_lines, program, wait_until};
 use crate::reverse_proxies::{find, replace};
 use crate::watch::on_socket;
 
@@ -19,11 +19,6 @@ const RSYSLOG: &str = include_str!("../../packaging/rsyslog/strongroom-audit.con
 
 fn follow(vault: &Vault, arguments: &[&str]) -> Ended {
     vault.operator(&[&["audit", "follow", "--once"], arguments].concat())
-}
-
-#[track_caller]
-fn lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 #[track_caller]
@@ -57,7 +52,7 @@ fn a_reader_that_goes_on_from_any_printed_position_misses_nothing() {
         page.lines().any(|it| it.starts_with("strongroom_audit_followed_age_seconds "))
     };
     assert!(!is_shown());
-    let all = lines(&follow(&vault, &[]).with_code(0).stdout);
+    let all = follow(&vault, &[]).json_lines();
     assert!(is_shown());
     assert_consecutive(&all);
     let last = all.last().unwrap();
@@ -68,7 +63,7 @@ fn a_reader_that_goes_on_from_any_printed_position_misses_nothing() {
     );
     for item in all.iter().filter(|item| !item["position"].is_null()) {
         let after = item["position"].as_str().unwrap();
-        let rest = lines(&follow(&vault, &["--after", after]).with_code(0).stdout);
+        let rest = follow(&vault, &["--after", after]).json_lines();
         assert_consecutive(&rest);
         let (at, rest) = (all.iter().position(|it| it == item).unwrap(), numbers(&rest));
         let missed = numbers(&all[at + 1..]);
@@ -83,9 +78,9 @@ fn the_position_is_kept_in_a_file_and_moves_with_the_chain() {
     create(&vault);
     let file = vault.directory().text("position");
     let kept = ["--position-file", &file];
-    let mut all = lines(&follow(&vault, &kept).with_code(0).stdout);
+    let mut all = follow(&vault, &kept).json_lines();
     create(&vault);
-    let second = lines(&follow(&vault, &kept).with_code(0).stdout);
+    let second = follow(&vault, &kept).json_lines();
     assert!(second.len() >= 2, "a create and the reading: {second:?}");
     all.extend(second);
     assert_consecutive(&all);
@@ -97,11 +92,11 @@ fn the_position_is_kept_in_a_file_and_moves_with_the_chain() {
 fn another_history_is_a_gap_and_its_entries_follow_from_the_first() {
     let mut vault = Vault::start();
     create(&vault);
-    let all = lines(&follow(&vault, &[]).with_code(0).stdout);
+    let all = follow(&vault, &[]).json_lines();
     let position = all.last().unwrap()["position"].as_str().unwrap();
     let (place, digest) = position.rsplit_once('-').unwrap();
     let turned: String = digest.chars().rev().collect();
-    let foreign = lines(&follow(&vault, &["--after", &format!("{place}-{turned}")]).stdout);
+    let foreign = json_lines(&follow(&vault, &["--after", &format!("{place}-{turned}")]).stdout);
     assert_eq!(foreign[0], json!({"gap": "other_history"}));
     assert_eq!(foreign[1]["number"], all[0]["number"]);
     follow(&vault, &["--after", "nonsense"]).with_code(65);
@@ -133,7 +128,7 @@ fn a_follower_prints_entries_as_they_are_written_and_outlives_a_restart() {
     vault.stop_and_restart();
     let after = create(&vault);
     wait_until("the entry of the token after the restart", || has(&after));
-    assert_consecutive(&lines(&fs::read_to_string(&out).unwrap()));
+    assert_consecutive(&json_lines(&fs::read_to_string(&out).unwrap()));
 }
 
 #[test]
@@ -146,10 +141,9 @@ fn a_line_that_was_cut_off_takes_no_entry_with_it() {
     let file = File::options().append(true).open(&out).unwrap();
     assert!(command.stdin(Stdio::null()).stdout(file).status().unwrap().success());
     let text = fs::read_to_string(&out).unwrap();
-    let whole: Vec<Value> =
-        text.lines().skip(1).map(|line| serde_json::from_str(line).unwrap()).collect();
-    let all = numbers(&lines(&follow(&vault, &[]).with_code(0).stdout));
-    assert_eq!(numbers(&whole).first(), all.first(), "{text}");
+    let (_, whole) = text.split_once('\n').unwrap();
+    let all = numbers(&follow(&vault, &[]).json_lines());
+    assert_eq!(numbers(&json_lines(whole)).first(), all.first(), "{text}");
 }
 
 /// Only paths, the name and the port are replaced: the entries go over TLS, as shipped.

@@ -16,18 +16,12 @@ use crate::threeds;
 const TRACE: &str = "5f0ddbaf-b3a2-4c5d-9e6f-a1b2c3d4e5fa";
 const WRONG_KEY: &str = "key_test_us_pvt_7Vvk3pXQmCwHnRtYbZaLsE.0d1e2f3a4b5c6d7e8f901a2b3c4d5e6f";
 
-#[track_caller]
-fn export(vault: &Vault) -> Vec<Value> {
-    let lines = vault.operator(&["audit", "export"]).with_code(0).stdout;
-    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 /// The entries that this adds, without those of the exports themselves.
 #[track_caller]
 fn added(vault: &Vault, act: impl FnOnce()) -> Vec<Value> {
-    let before = export(vault).len();
+    let before = vault.chain().len();
     act();
-    let mut entries = export(vault).split_off(before);
+    let mut entries = vault.chain().split_off(before);
     entries.retain(|entry| entry["entity_type"] != "audit_chain");
     entries
 }
@@ -64,7 +58,7 @@ const ALL_OF_TOKENS: &[&str] =
 fn reads_writes_lists_and_replays_carry_the_address_the_key_and_the_trace_of_their_request() {
     let vault = behind_proxy();
     let (key, id) = key(&vault, ALL_OF_TOKENS);
-    let make = || post("/tokens").key(&key).header("BT-IDEMPOTENCY-KEY", "once");
+    let make = || post("/tokens").key(&key).once("once");
     let body = json!({"type": "token", "data": "x", "containers": ["/general/high/"]});
     let mut token = String::new();
     let check = |what: &str, address: &str, entries: &[Value], operation: &str| {
@@ -304,7 +298,7 @@ fn refusals_that_are_not_written_yet_are_written_at_the_stop() {
     vault.get("/tokens/any", WRONG_KEY).problem(401);
     vault.get("/tokens/any", "").problem(401);
     assert_eq!(vault.stop(), Some(0));
-    let entries = export(&vault);
+    let entries = vault.chain();
     let refused: Vec<_> = entries.iter().filter(|it| it["operation"] == "refuse").collect();
     let reasons: BTreeSet<_> = refused.iter().map(|it| it["reason"].as_str().unwrap()).collect();
     assert_eq!(reasons, BTreeSet::from(["no_key", "wrong_key"]));
@@ -357,7 +351,7 @@ fn each_audit_entry_has_the_fields_of_pci_dss_10_2_2() {
     scene.send(&call.body("no tokens")).with_status(200);
     act_in_every_way(&scene.vault);
     assert_eq!(scene.vault.stop(), Some(0));
-    let entries = export(&scene.vault);
+    let entries = scene.vault.chain();
     let mut seen = BTreeSet::new();
     for entry in &entries {
         let has = |name: &str| entry[name].as_str().is_some_and(|text| !text.is_empty());

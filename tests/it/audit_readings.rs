@@ -20,16 +20,11 @@ fn command(vault: &Vault, command: &Value) -> Value {
     serde_json::from_str::<Value>(&answer).unwrap()["done"].clone()
 }
 
-fn exported(vault: &Vault) -> Vec<Value> {
-    let lines = vault.operator(&["audit", "export"]).with_code(0).stdout;
-    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 /// Entries of readings of the chain, with the one of this look.
 fn readings(vault: &Vault) -> usize {
     let is_reading =
         |it: &&Value| it["entity_type"] == "audit_chain" && it["operation"] == "export";
-    exported(vault).iter().filter(is_reading).count()
+    vault.chain().iter().filter(is_reading).count()
 }
 
 #[test]
@@ -90,7 +85,7 @@ fn commands_that_only_show_something_have_entries_with_the_user_and_the_login() 
     vault.operator(&["audit", "receipt"]).with_code(0);
     let login = fs::read_to_string("/proc/self/loginuid").unwrap_or_default();
     let login = login.trim().parse::<u32>().ok().filter(|it| *it != u32::MAX);
-    let entries = exported(&vault);
+    let entries = vault.chain();
     for name in [
         "tenant list",
         "application list",
@@ -124,7 +119,7 @@ fn entries_of_commands_name_the_records_that_they_are_about() {
     vault.operator(&["key", "destroy", "--tenant", &tenant, "--number", "1"]).with_code(0);
     let nil = "00000000-0000-0000-0000-000000000000";
     let of_tenant = format!("{tenant} key");
-    let entries = exported(&vault);
+    let entries = vault.chain();
     for (operation, kind, id, record) in [
         ("read", "vault", String::from("application list"), tenant.as_str()),
         ("read", "data_subject", found["criterion_hash"].as_str().unwrap().to_owned(), nil),

@@ -269,23 +269,6 @@ fn the_files_of_fields_say_who_may_load_them() {
 }
 
 #[test]
-fn a_service_has_fields_only_if_its_settings_say_so_and_never_examples() {
-    let mut vault = Vault::start();
-    let key = vault.keys.public.clone();
-    let own = "https://vault.example";
-    vault.serve("");
-    for path in ["/fields/v1.js", "/fields/v1/field", "/examples/checkout", "/examples/3ds-sdk.js"]
-    {
-        vault.send(&get(path)).problem(404);
-    }
-    ask(&vault, &key, own).problem(404);
-    vault.serve("pages.fields = true");
-    vault.send(&get("/fields/v1.js")).with_status(200);
-    check_refused(&vault, &key, own);
-    vault.send(&get("/examples/checkout")).problem(404);
-}
-
-#[test]
 fn dev_serves_the_sdk_that_it_is_given() {
     let vault = Vault::start();
     let without = vault.send(&get("/examples/3ds-sdk.js")).with_status(200);

@@ -13,7 +13,7 @@ fn after_the_clock_was_set_back_the_chain_is_signed_and_keys_are_remembered() {
     vault.advance(12 * HOUR_S);
     let create = post("/tokens")
         .key(&vault.keys.private)
-        .header("BT-IDEMPOTENCY-KEY", "of-the-future")
+        .once("of-the-future")
         .json(json!({"type": "token", "data": 1}));
     let first = vault.send(&create).with_status(201);
     vault.stop_and_restart();

@@ -17,9 +17,6 @@ const READS: [&str; 7] = [
     "webhooks:read",
 ];
 
-const PATHS: [&str; 7] =
-    ["activity", "keys", "limits", "proxies", "reactors", "3ds-sessions", "webhooks"];
-
 fn read(vault: &Vault, name: &str, key: &str) -> Value {
     vault.get(&format!("/console/data/{name}"), key).with_status(200).json
 }
@@ -396,15 +393,4 @@ fn a_tenant_sees_nothing_of_another_in_the_console() {
     let limits = read(&vault, "limits", &foreign);
     let used = limits["usage"].as_array().unwrap().iter().find(|it| it["name"] == "proxies");
     assert_eq!(used.unwrap()["used"], 0);
-}
-
-#[test]
-fn a_server_without_the_console_has_none_of_its_operations() {
-    let mut vault = Vault::start();
-    let reader = reader(&vault);
-    vault.serve("");
-    for name in PATHS {
-        vault.get(&format!("/console/data/{name}"), &reader).problem(404);
-    }
-    vault.post("/console/data/rules-preview", &reader, json!({})).problem(404);
 }

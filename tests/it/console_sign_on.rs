@@ -43,12 +43,6 @@ fn viewer(vault: &Vault, request: Request) -> Answer {
     vault.send(&from(vault, "victor", "viewers", request))
 }
 
-#[track_caller]
-fn exported(vault: &Vault) -> Vec<Value> {
-    let lines = vault.operator(&["audit", "export"]).with_code(0).stdout;
-    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 #[test]
 fn every_act_of_a_person_has_the_name_in_the_audit_log() {
     let vault = vault();
@@ -73,7 +67,7 @@ fn every_act_of_a_person_has_the_name_in_the_audit_log() {
     let both = get(&format!("/tokens/{token}")).key(&vault.keys.private);
     vault.send(&from(&vault, ALICE, "admins", both)).with_status(200);
     vault.read(&token).with_status(200);
-    let entries = exported(&vault);
+    let entries = vault.chain();
     let of = |operation: &str, kind: &str| {
         let is_one = |it: &&Value| it["operation"] == operation && it["entity_type"] == kind;
         entries.iter().filter(is_one).cloned().collect::<Vec<_>>()
@@ -174,7 +168,7 @@ fn with_a_secret_another_program_of_the_machine_can_speak_for_nobody() {
     }
     vault.assert_nowhere(&[SECRET]);
     assert_eq!(vault.stop(), Some(0), "the stop writes the entries");
-    let entries = exported(&vault);
+    let entries = vault.chain();
     let has = |reason: &str, person: &Value| {
         entries.iter().any(|entry| entry["reason"] == reason && entry["person"] == *person)
     };
@@ -350,7 +344,7 @@ fn a_viewer_reads_all_views_and_the_page_knows_the_role() {
     let refused = viewer(&vault, put("/tenants/self").json(json!({"name": "n"}))).problem(403);
     assert!(refused.text().contains("viewer"), "{}", refused.text());
     wait_until("the refusal is in the log", || {
-        let entries = exported(&vault);
+        let entries = vault.chain();
         let refusal = entries.iter().find(|it| it["operation"] == "refuse");
         refusal.is_some_and(|it| {
             (&it["person"], &it["actor_type"]) == (&json!("victor"), &json!("person"))
@@ -438,6 +432,6 @@ fn a_client_certificate_is_the_person_on_a_listener_of_its_own() {
     assert!(!matches!(answered, Some(Ok(_))));
     // On the listener of the API nobody is asked for a certificate.
     vault.send(&list).problem(401);
-    let made = exported(&vault).into_iter().rfind(|it| it["operation"] == "create").unwrap();
+    let made = vault.chain().into_iter().rfind(|it| it["operation"] == "create").unwrap();
     assert_eq!((&made["person"], &made["sign_on"]), (&json!("Zo\u{eb}"), &json!("certificate")));
 }

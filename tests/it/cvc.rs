@@ -128,8 +128,7 @@ fn expressions_for_id_fingerprint_and_indexes_do_not_see_a_code() {
 fn a_repeated_answer_has_the_code_for_its_hour_and_not_longer() {
     let vault = Vault::start();
     let request = |path: &str, body: Value| {
-        vault
-            .send(&post(path).key(&vault.keys.private).header("BT-IDEMPOTENCY-KEY", "k").json(body))
+        vault.send(&post(path).key(&vault.keys.private).once("k").json(body))
     };
     let one = json!({"type": "card", "data": card("987"), "metadata": {"a": "b"}});
     let two = json!({"x": [one, "plain"], "y": {"type": "card", "data": card("654")}});
@@ -191,7 +190,7 @@ fn no_copy_of_the_database_gives_a_code_back_once_its_key_was_destroyed() {
         json!({"type": "card", "data": card("8765")}),
     );
     let intent = other.with_status(201).id();
-    let once = post("/tokens").key(&vault.keys.private).header("BT-IDEMPOTENCY-KEY", "k");
+    let once = post("/tokens").key(&vault.keys.private).once("k");
     let once = once.json(json!({"type": "card", "data": card("7654")}));
     assert_eq!(vault.send(&once).with_status(201).json["data"]["cvc"], "7654");
     assert_eq!(vault.stop(), Some(0));
@@ -246,7 +245,7 @@ fn a_mask_shows_the_length_of_a_code_at_most_and_only_while_there_is_one() {
     let key = vault.key_with("private", &["token:create"], &json!([]));
     let mask = json!({"code": "{{ data.cvc }}", "number": "{{ data.number | last4 }}"});
     let body = json!({"type": "card", "data": card("357"), "mask": mask});
-    let request = || post("/tokens").key(&key).header("BT-IDEMPOTENCY-KEY", "m").json(body.clone());
+    let request = || post("/tokens").key(&key).once("m").json(body.clone());
     let first = vault.send(&request()).with_status(201);
     assert_eq!(first.json["data"]["code"], "XXX");
     assert_eq!(vault.send(&request()).bytes, first.bytes);

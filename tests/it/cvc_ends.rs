@@ -189,7 +189,7 @@ fn a_repeated_answer_does_not_bring_a_destroyed_code_back() {
     scene.vault.set_tenant(json!({SWITCH: "true"}));
     let once = |key: &str| {
         let create = post("/tokens").key(&scene.vault.keys.private);
-        scene.send(&create.header("BT-IDEMPOTENCY-KEY", key).json(card("921"))).with_status(201)
+        scene.send(&create.once(key).json(card("921"))).with_status(201)
     };
     let (used, deleted) = (once("a"), once("b"));
     assert_eq!(once("a").json["data"]["cvc"], "921");

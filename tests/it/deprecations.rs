@@ -2,20 +2,29 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Request, Vault, only_rule, post};
+use crate::harness::{Request, Vault, only_rule};
 
 #[test]
-fn regenerating_a_key_is_gone_and_names_what_replaces_it() {
+fn operations_that_are_gone_name_what_replaces_them_and_do_nothing() {
     let vault = Vault::start();
     let made = vault.application("private", &["token:create"], &json!([]));
-    let path = format!("/applications/{}/regenerate", made.id());
-    for request in [post(&path), post(&path).json(json!({}))] {
-        let gone = vault.send(&request.key(&vault.keys.management)).problem(410);
-        assert!(gone.member("detail").contains("POST /applications/{id}/keys"), "{}", gone.text());
+    let regenerate = &format!("/applications/{}/regenerate", made.id());
+    for (method, path, instead) in [
+        ("POST", regenerate.as_str(), "POST /applications/{id}/keys"),
+        ("GET", "/reactor-formulas", "code"),
+        ("POST", "/reactor-formulas", "code"),
+        ("GET", "/reactor-formulas/a", "code"),
+        ("PUT", "/reactor-formulas/a", "code"),
+        ("DELETE", "/reactor-formulas/a", "code"),
+    ] {
+        let request = Request::new(method, path).key(&vault.keys.management);
+        for request in [request.clone(), request.json(json!({}))] {
+            let gone = vault.send(&request).problem(410);
+            assert!(gone.member("detail").contains(instead), "{}", gone.text());
+        }
     }
-    // Nothing has happened to the key.
     vault.get("/applications/key", &made.member("key")).with_status(200);
-    vault.post(&path, &vault.keys.private, json!({})).problem(403);
+    vault.post(regenerate, &vault.keys.private, json!({})).problem(403);
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn a_vault_whose_disk_fills_up_turns_read_only_and_recovers_by_itself() {
     let (vault, Some(disk)) = start("8MiB") else { return a_floor_no_disk_can_keep() };
     let key = vault.keys.private.clone();
     let id = vault.token(value());
-    let once = post("/tokens").key(&key).header("BT-IDEMPOTENCY-KEY", "k").json(value());
+    let once = post("/tokens").key(&key).once("k").json(value());
     let first = vault.send(&once).with_status(201);
     let free = || metric(&vault, "strongroom_disk_free_bytes");
     wait_for_status(&vault, 200);

@@ -28,24 +28,6 @@ fn one_small_script_serves_every_version_of_the_packages() {
 }
 
 #[test]
-fn a_service_has_elements_only_if_its_settings_say_so() {
-    let mut vault = Vault::start();
-    let paths = ["/web-elements/2.17.0/client/index.js", "/fields/v1/controller"];
-    let check = |vault: &Vault, status: u16| {
-        for path in paths {
-            vault.send(&get(path)).with_status(status);
-        }
-    };
-    vault.serve("");
-    check(&vault, 404);
-    vault.serve("pages.elements = true");
-    check(&vault, 200);
-    // The script of the card fields is another setting.
-    vault.send(&get("/fields/v1.js")).problem(404);
-    vault.send(&get("/examples/elements")).problem(404);
-}
-
-#[test]
 fn frames_get_the_public_half_of_a_key_of_their_own_tenant() {
     let vault = Vault::start();
     let key = vault.key_with("management", &["keys:create"], &json!([]));

@@ -9,14 +9,10 @@ use serde_json::{Value, json};
 use strongroom::testing::AgeIdentity;
 
 use crate::archive::text;
-use crate::harness::{Vault, output_of};
+use crate::harness::{Vault, json_lines, output_of};
 
 fn open(identity: &AgeIdentity, sealed: &[u8]) -> Option<String> {
     identity.open(sealed).map(|plain| String::from_utf8(plain).unwrap())
-}
-
-fn lines(plain: &str) -> Vec<Value> {
-    plain.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Tokens of several kinds, as their ids.
@@ -58,7 +54,7 @@ fn a_tenant_moves_to_another_vault_with_its_ids_and_data() {
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(!vault.directory().join("tenant.age.partial").exists());
     let plain = open(&identity, &sealed).unwrap();
-    let all = lines(&plain);
+    let all = json_lines(&plain);
     assert_eq!((&all[0]["kind"], &all[0]["version"]), (&json!("header"), &json!(1)));
     assert_eq!(all.last().unwrap()["kind"], "end");
     let count = |kind: &str| all.iter().filter(|line| line["kind"] == kind).count();

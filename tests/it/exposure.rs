@@ -410,7 +410,7 @@ fn a_replay_of_several_tokens_shows_nothing_of_one_that_was_moved_to_another_one
         "y": {"type": "token", "data": "other", "containers": ["/b/"]},
     });
     let request = crate::harness::post("/tokenize").key(&key).json(body);
-    let request = request.header("BT-IDEMPOTENCY-KEY", "both");
+    let request = request.once("both");
     let first = vault.send(&request).with_status(200);
     assert!(first.text().contains(&id) && first.text().contains("SECRET-B"), "{}", first.text());
     vault.patch(&id, json!({"containers": ["/b/"]})).with_status(200);
@@ -425,7 +425,7 @@ fn a_replay_shows_nothing_of_a_token_that_was_moved_out_of_sight() {
     let key = vault.key_with("private", &[], &rules);
     let body = json!({"type": "card", "data": {"number": NUMBER}, "containers": ["/a/"]});
     let request = crate::harness::post("/tokens").key(&key).json(body);
-    let request = request.header("BT-IDEMPOTENCY-KEY", "once");
+    let request = request.once("once");
     let id = vault.send(&request).with_status(201).id();
     assert!(vault.send(&request).with_status(201).text().contains(NUMBER));
     let moved = json!({"containers": ["/secret/"]});

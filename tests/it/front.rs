@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::json;
+
 use crate::access_examples::files;
 use crate::harness::{Answer, Vault, get};
 
@@ -96,18 +98,48 @@ fn head_of(vault: &Vault, path: &str) -> Answer {
 }
 
 #[test]
-fn a_server_has_only_the_pages_that_its_settings_switch_on() {
+fn a_server_has_only_the_pages_that_its_settings_switch_on_and_never_examples() {
     let mut vault = Vault::start();
+    let key = vault.keys.management.clone();
+    let own: [(&str, &[&str]); 19] = [
+        ("/openapi.json", &["reference"]),
+        ("/postman.json", &["reference"]),
+        ("/guide", &["reference"]),
+        ("/pages/base.css", &["reference", "console"]),
+        ("/web-elements/2.17.0/client/index.js", &["elements"]),
+        ("/fields/v1.js", &["fields"]),
+        ("/fields/v1/access", &["fields", "elements"]),
+        ("/fields/v1/controller", &["fields", "elements"]),
+        ("/fields/v1/field", &["fields", "elements"]),
+        ("/console/data/activity", &["console"]),
+        ("/console/data/keys", &["console"]),
+        ("/console/data/limits", &["console"]),
+        ("/console/data/proxies", &["console"]),
+        ("/console/data/reactors", &["console"]),
+        ("/console/data/3ds-sessions", &["console"]),
+        ("/console/data/webhooks", &["console"]),
+        ("/examples/checkout", &[]),
+        ("/examples/elements", &[]),
+        ("/examples/3ds-sdk.js", &[]),
+    ];
+    let (files, reference): (_, &[&str]) = (files(), &["reference"]);
+    let of_reference = files.iter().filter(|path| is_of_the_reference(path));
+    let own: Vec<_> =
+        own.into_iter().chain(of_reference.map(|it| (it.as_str(), reference))).collect();
     vault.serve("");
-    for path in &files() {
-        let absent = vault.send(&get(path)).problem(404);
+    for path in own.iter().map(|(path, _)| *path).chain(files.iter().map(String::as_str)) {
+        let absent = vault.get(path, &key).problem(404);
+        assert_eq!(absent.json["detail"], "There is no such path.", "{path}");
         assert_eq!(absent.header("set-cookie"), None, "{path}");
     }
-    vault.serve("pages.reference = true");
-    for path in files().iter().filter(|path| is_of_the_reference(path)) {
-        vault.send(&get(path)).with_status(200);
+    vault.post("/console/data/rules-preview", &key, json!({})).problem(404);
+    for group in ["reference", "elements", "fields", "console"] {
+        vault.serve(&format!("pages.{group} = true"));
+        for (path, groups) in &own {
+            let is_there = vault.get(path, &key).status != 404;
+            assert_eq!(is_there, groups.contains(&group), "{path} with {group}");
+        }
     }
-    vault.send(&get("/pages/base.css")).with_status(200);
 }
 
 #[test]
@@ -185,7 +217,7 @@ fn the_scripts_of_the_reference_make_no_markup_of_texts_and_keep_nothing() {
 
 #[test]
 fn the_operators_guide_is_a_page_without_scripts_beside_the_reference() {
-    let mut vault = Vault::start();
+    let vault = Vault::start();
     let page = vault.send(&get("/guide")).with_status(200);
     let text = page.text();
     for part in
@@ -200,8 +232,4 @@ fn the_operators_guide_is_a_page_without_scripts_beside_the_reference() {
     assert!(policy.ends_with("script-src 'none'"), "{policy}");
     let navigation = vault.send(&get("/reference/navigation.js")).with_status(200).text();
     assert!(navigation.contains("href: '/guide'"));
-    vault.serve("");
-    vault.send(&get("/guide")).problem(404);
-    vault.serve("pages.reference = true");
-    vault.send(&get("/guide")).with_status(200);
 }

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::bulk::count;
 use crate::harness::{
-    Answer, Connection, KillOnDrop, Request, Vault, delete, get, needs_one_process, only_rule,
-    patch, post, put, wait_for, wait_for_clients,
+    Answer, Connection, KillOnDrop, Request, Vault, card, delete, get, needs_one_process,
+    only_rule, patch, post, put, wait_for, wait_for_clients,
 };
 use crate::race::at_once;
 
@@ -261,7 +261,7 @@ fn however_often_the_server_is_killed_each_key_has_one_effect() {
                     for at in 0.. {
                         let once = format!("{round}-{worker}-{at}");
                         let request = post("/tokens").json(json!({"type": "token", "data": once}));
-                        let request = request.key(key).header("BT-IDEMPOTENCY-KEY", &once);
+                        let request = request.key(key).once(&once);
                         sent.lock().unwrap().insert(once.clone(), None);
                         let answer = connection
                             .send(&request.bytes(host))
@@ -353,43 +353,41 @@ fn a_replay_needs_todays_permission_and_a_key_that_is_still_there() {
 }
 
 #[test]
-fn applications_keys_and_tenants_are_written_once_too() {
+fn applications_keys_tenants_webhooks_and_sessions_are_written_once_too() {
     let vault = Vault::start();
-    let manage = |request: Request| {
-        let request = request.key(&vault.keys.management).once("k");
-        vault.send(&request)
+    let (management, private) = (&vault.keys.management, &vault.keys.private);
+    // The second request has another body, and the answer of the first.
+    let twice = |key: &str, request: &Request, bodies: [Value; 2]| {
+        let send = |body| vault.send(&request.clone().key(key).once("k").json(body));
+        let [first, again] = bodies.map(send);
+        assert!(!replayed(&first) && replayed(&again) && first.status < 300, "{}", first.text());
+        assert_eq!(again.bytes, first.bytes);
+        first
     };
-    let body =
+    let of = |body: fn(&str) -> Value| ["one", "two"].map(body);
+    let counted = |path: &str| vault.get(path, management).with_status(200).json;
+    let application =
         |name: &str| json!({"name": name, "type": "private", "permissions": ["token:create"]});
-    let first = manage(post("/applications").json(body("one"))).with_status(201);
-    let again = manage(post("/applications").json(body("two"))).with_status(201);
-    assert!(!replayed(&first) && replayed(&again));
-    assert_eq!(again.bytes, first.bytes);
+    let first = twice(management, &post("/applications"), of(application));
     // The text of the new key is part of the answer, and is a key.
-    vault.get("/applications/key", &again.member("key")).with_status(200);
+    vault.get("/applications/key", &first.member("key")).with_status(200);
     let path = format!("/applications/{}", first.id());
-    let update = |name: &str| json!({"name": name, "permissions": ["token:create"]});
-    let changed = manage(put(&path).json(update("renamed"))).with_status(200);
-    let again = manage(put(&path).json(update("renamed again"))).with_status(200);
-    assert!(replayed(&again) && again.bytes == changed.bytes);
-    assert_eq!(vault.get(&path, &vault.keys.management).json["name"], "renamed");
+    twice(management, &put(&path), of(|name| json!({"name": name, "permissions": ["token:read"]})));
+    assert_eq!(counted(&path)["name"], "one");
     let keys = format!("{path}/keys");
-    let made = manage(post(&keys)).with_status(201);
-    let again = manage(post(&keys)).with_status(201);
-    assert!(replayed(&again) && again.bytes == made.bytes);
-    vault.get("/applications/key", &again.member("key")).with_status(200);
-    let all = vault.get(&keys, &vault.keys.management).with_status(200);
-    assert_eq!(all.json.as_array().unwrap().len(), 2);
-    let renamed = manage(put("/tenants/self").json(json!({"name": "one"}))).with_status(200);
-    let again = manage(put("/tenants/self").json(json!({"name": "two"}))).with_status(200);
-    assert!(replayed(&again) && again.bytes == renamed.bytes);
-    assert_eq!(vault.get("/tenants/self", &vault.keys.management).json["name"], "one");
-    let intent = || {
-        let card = json!({"type": "card", "data": {"number": "4242424242424242"}});
-        vault.send(&with_key(post("/token-intents").json(card), &vault, "k")).with_status(201)
-    };
-    let (first, again) = (intent(), intent());
-    assert!(!replayed(&first) && replayed(&again) && first.bytes == again.bytes);
+    let made = twice(management, &post(&keys), of(|_| json!({})));
+    vault.get("/applications/key", &made.member("key")).with_status(200);
+    assert_eq!(counted(&keys).as_array().unwrap().len(), 2);
+    twice(management, &put("/tenants/self"), of(|name| json!({ "name": name })));
+    assert_eq!(counted("/tenants/self")["name"], "one");
+    let webhook =
+        |name: &str| json!({"name": name, "url": "https://a.example", "events": ["token.read"]});
+    twice(management, &post("/webhooks"), of(webhook));
+    assert_eq!(counted("/webhooks")["data"].as_array().unwrap().len(), 1);
+    twice(private, &post("/token-intents"), of(|_| json!({"type": "card", "data": card()})));
+    let session = vault.send(&post("/sessions").key(&vault.keys.public)).with_status(201);
+    let rights = json!({"nonce": session.member("nonce"), "permissions": ["token:read"]});
+    twice(private, &post("/sessions/authorize"), [rights.clone(), rights]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::{Value, json};
 
 use crate::archive::text;
-use crate::harness::{Ended, NUMBER, Request, Running, Vault, thorough, wait_until};
+use crate::harness::{Ended, NUMBER, Request, Running, Vault, json_lines, thorough, wait_until};
 
 const CARDS: [&str; 10] = [
     "--format",
@@ -83,9 +83,7 @@ fn rows_become_tokens_where_the_map_says() {
     let kept = vault.read(id).with_status(200).json;
     assert_eq!((&kept["id"], &kept["metadata"]["customer_id"]), (&json!(id), &json!("c; \"2\"")));
     assert_eq!(vault.of_customer("c 1").len(), 2);
-    let chain = vault.operator(&["audit", "export"]).with_code(0).stdout;
-    let entries: Vec<Value> =
-        chain.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let entries = vault.chain();
     let imported = |kind: &str| {
         let is = |it: &&Value| it["operation"] == "import" && it["entity_type"] == kind;
         entries.iter().filter(is).map(|it| it["actor_type"].clone()).collect::<Vec<_>>()
@@ -130,8 +128,7 @@ fn a_dry_run_reports_all_bad_rows_and_writes_nothing() {
     }
     let options = [&options[..], &["--json"]].concat();
     let done = vault.import("again.csv", &file, &options).with_code(65);
-    let found: Vec<Value> =
-        done.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let found = json_lines(&done.stdout);
     assert_eq!(found[0]["line"], 2);
     assert_eq!(found[0]["path"], "data.number");
     assert_eq!(found.last().unwrap()["bad"], 8);

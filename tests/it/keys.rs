@@ -109,7 +109,7 @@ fn deduplicated() -> Value {
 }
 
 fn repeat(vault: &Vault, once: &str, body: Value) -> crate::harness::Answer {
-    let request = post("/tokens").key(&vault.keys.private).header("BT-IDEMPOTENCY-KEY", once);
+    let request = post("/tokens").key(&vault.keys.private).once(once);
     vault.send(&request.json(body))
 }
 

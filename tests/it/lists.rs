@@ -156,10 +156,7 @@ fn queries_that_were_shut_down_are_refused_and_told_what_there_is() {
 #[test]
 fn a_search_ignores_an_idempotency_key() {
     let vault = Vault::start();
-    let request = post("/v2/tokens/search")
-        .key(&vault.keys.private)
-        .header("BT-IDEMPOTENCY-KEY", "once")
-        .json(json!({}));
+    let request = post("/v2/tokens/search").key(&vault.keys.private).once("once").json(json!({}));
     assert_eq!(data(&vault.send(&request)), Vec::<String>::new());
     token(&vault, "new", &["/a/"], &json!({}));
     let answer = vault.send(&request);

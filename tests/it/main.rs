@@ -72,6 +72,7 @@ mod lists;
 mod master_key_command;
 mod member_order;
 mod memory;
+mod named;
 mod object_storage;
 mod openapi;
 mod openapi_examples;

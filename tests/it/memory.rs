@@ -87,7 +87,7 @@ fn store_and_read(vault: &Vault, numbers: &[String]) {
         let mut create = post("/tokens").key(key).body(body);
         if at % 2 == 0 {
             let serial = format!("{:?}-{at}", std::thread::current().id());
-            create = create.header("BT-IDEMPOTENCY-KEY", &serial);
+            create = create.once(&serial);
         }
         let made = vault.send(&create).with_status(201).id();
         let read = vault.get(&format!("/tokens/{made}"), key).with_status(200);

@@ -21,21 +21,6 @@ fn a_browser_page_of_another_origin_can_load_the_document() {
     vault.send(&get("/openapi.json").header("If-None-Match", tag)).with_status(304);
 }
 
-#[test]
-fn a_service_has_the_document_only_if_its_operator_switches_it_on() {
-    let mut vault = Vault::start();
-    vault.stop();
-    vault.restart_as_service();
-    for path in ["/openapi.json", "/postman.json"] {
-        let problem = vault.send(&get(path)).problem(404);
-        assert_eq!(problem.json["detail"], "There is no such path.");
-    }
-    vault.stop();
-    vault.set("pages.reference = true");
-    vault.restart_as_service();
-    assert_eq!(document(&vault)["openapi"], "3.1.0");
-}
-
 fn operations(document: &Value) -> Vec<(String, String)> {
     let mut operations = Vec::new();
     for (path, item) in document["paths"].as_object().unwrap() {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
 use strongroom::testing::programs::{
-    Contract, FetchFailure, Fetching, Level, ProgramCall, ProgramHost, ProgramOutcome,
+    Contract, FetchFailure, Fetching, LineLevel, ProgramCall, ProgramHost, ProgramOutcome,
     ProgramRequest, ProgramResponse, Programs as _, Thrown,
 };
 use strongroom::testing::{CodePlan, Credential, Packages, ProgramsOnWorkers, Secret, TenantId};
@@ -39,7 +39,7 @@ fn plan() -> CodePlan {
 /// Answers requests from a table of its own and keeps the lines.
 #[derive(Debug, Default)]
 struct Host {
-    lines: Mutex<Vec<(Level, String)>>,
+    lines: Mutex<Vec<(LineLevel, String)>>,
     asked: Mutex<Vec<String>>,
     /// The answer to requests for `/state`.
     state: Mutex<String>,
@@ -74,7 +74,7 @@ impl ProgramHost for Host {
         IpAddr::V4(Ipv4Addr::LOCALHOST)
     }
 
-    fn line(&self, level: Level, text: Secret<String>) {
+    fn line(&self, level: LineLevel, text: Secret<String>) {
         self.lines.lock().unwrap().push((level, text.expose().clone()));
     }
 }
@@ -261,7 +261,7 @@ fn the_vault_serves_the_requests_and_lines_of_a_program() {
             "returned [40,201,[255,0,39],[[\"x-seen\",\"caf\u{e9}\"]],3145728,\
              \"fetch failed: The address is not allowed\"]"
         );
-        assert_eq!(*host.lines.lock().unwrap(), [(Level::Warn, String::from("a line 1"))]);
+        assert_eq!(*host.lines.lock().unwrap(), [(LineLevel::Warn, String::from("a line 1"))]);
         assert_eq!(host.asked.lock().unwrap().len(), 42);
     });
 }

@@ -154,7 +154,7 @@ fn an_idempotency_key_runs_a_program_once() {
     let id = reactor(&vault, "module.exports = () => ({ raw: Math.random() });");
     let send = || {
         let request = post(&format!("/reactors/{id}/react")).key(&vault.keys.private);
-        let request = request.header("BT-IDEMPOTENCY-KEY", "once");
+        let request = request.once("once");
         vault.send(&request.json(json!({"args": 1}))).with_status(200).json
     };
     assert_eq!(send(), send());
@@ -165,7 +165,7 @@ fn a_repetition_gets_the_response_of_the_newer_contract() {
     let vault = Vault::start();
     let send = |id: &str, key: &str| {
         let request = post(&format!("/reactors/{id}/react")).key(&vault.keys.private);
-        vault.send(&request.header("BT-IDEMPOTENCY-KEY", key).json(json!({"args": 1})))
+        vault.send(&request.once(key).json(json!({"args": 1})))
     };
     let node = |code: &str| {
         create(&vault, json!({"name": "r", "code": code, "runtime": {"image": "node22"}}))

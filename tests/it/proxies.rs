@@ -1,65 +1,14 @@
-//! `/proxies`: create, list, read, replace, patch and delete.
+//! `/proxies`: what a proxy is made of, besides the rules of all resources with a name.
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Request, Vault, only_rule, patch, post};
+use crate::harness::only_rule;
+use crate::named::{MISSING, Scene};
 
-const MISSING: &str = "0190a1b2-c3d4-4e5f-8a6b-7c8d9e0f1a2b";
 fn certificate() -> (String, String) {
     let key = rcgen::KeyPair::generate().unwrap();
     let parameters = rcgen::CertificateParams::new(vec![String::from("shop.example")]).unwrap();
     (parameters.self_signed(&key).unwrap().pem(), key.serialize_pem())
-}
-
-/// A vault, and a key that may do everything with proxies.
-struct Scene {
-    vault: Vault,
-    key: String,
-}
-
-impl Scene {
-    fn start() -> Self {
-        let vault = Vault::start();
-        let permissions = ["create", "read", "update", "delete"].map(|it| format!("proxy:{it}"));
-        let permissions: Vec<_> = permissions.iter().map(String::as_str).collect();
-        let key = vault.key_with("management", &permissions, &json!([]));
-        Self { vault, key }
-    }
-
-    fn create(&self, body: Value) -> Answer {
-        self.vault.post("/proxies", &self.key, body)
-    }
-
-    #[track_caller]
-    fn made(&self, extra: &Value) -> Answer {
-        self.create(proxy(extra)).with_status(201)
-    }
-
-    fn read(&self, id: &str) -> Answer {
-        self.vault.get(&format!("/proxies/{id}"), &self.key)
-    }
-
-    fn put(&self, id: &str, body: Value) -> Answer {
-        self.vault.put(&format!("/proxies/{id}"), &self.key, body)
-    }
-
-    fn patch(&self, id: &str, body: &Value) -> Answer {
-        let request = patch(&format!("/proxies/{id}"));
-        self.vault.send(&request.key(&self.key).body(body.to_string()))
-    }
-
-    fn list(&self, query: &str) -> Answer {
-        self.vault.get(&format!("/proxies{query}"), &self.key).with_status(200)
-    }
-}
-
-/// The smallest body, with further members.
-fn proxy(extra: &Value) -> Value {
-    let mut body = json!({"name": "Charge", "destination_url": "https://psp.example/v1?a=b"});
-    for (name, value) in extra.as_object().unwrap() {
-        body[name] = value.clone();
-    }
-    body
 }
 
 fn mask() -> Value {
@@ -68,7 +17,7 @@ fn mask() -> Value {
 
 #[test]
 fn a_proxy_is_active_at_once_and_every_read_shows_its_key() {
-    let scene = Scene::start();
+    let scene = Scene::of_proxies();
     let made = scene.made(&json!({}));
     let id = made.id();
     assert_eq!(made.json["state"], "active");
@@ -90,7 +39,7 @@ fn a_proxy_is_active_at_once_and_every_read_shows_its_key() {
 
 #[test]
 fn a_change_keeps_the_key_and_replaces_everything_else() {
-    let scene = Scene::start();
+    let scene = Scene::of_proxies();
     let made = scene.made(&json!({"configuration": {"a": "1"}, "require_auth": false}));
     let id = made.id();
     let body = json!({"name": "Other", "destination_url": "https://other.example"});
@@ -105,19 +54,11 @@ fn a_change_keeps_the_key_and_replaces_everything_else() {
 }
 
 #[test]
-fn a_patch_answers_204_without_a_body_and_null_removes_an_entry() {
-    let scene = Scene::start();
-    let made =
-        scene.made(&json!({"configuration": {"a": "1", "b": "2"}, "response_transform": mask()}));
-    let id = made.id();
-    let patch = json!({"name": "New", "configuration": {"a": null, "c": "", "b": "3"}});
-    let patched = scene.patch(&id, &patch).with_status(204);
-    assert!(patched.bytes.is_empty());
-    let read = scene.read(&id);
-    assert_eq!(read.json["name"], "New");
-    assert_eq!(read.json["configuration"], json!({"b": "3", "c": ""}));
-    assert_eq!(read.json["response_transform"], mask());
-    assert_eq!(read.json["key"], made.json["key"]);
+fn a_patch_takes_transforms_in_the_other_spelling_or_away() {
+    let scene = Scene::of_proxies();
+    let id = scene.made(&json!({"response_transform": mask()})).id();
+    scene.patch(&id, &json!({"name": "New"})).with_status(204);
+    assert_eq!(scene.read(&id).json["response_transform"], mask());
     // The other spelling takes the place of the first.
     scene.patch(&id, &json!({"response_transforms": [mask()]})).with_status(204);
     let read = scene.read(&id);
@@ -128,59 +69,11 @@ fn a_patch_answers_204_without_a_body_and_null_removes_an_entry() {
     scene
         .patch(&id, &json!({"destination_url": "http://x", "name": null}))
         .invalid(&["destination_url", "name"]);
-    scene.patch(&id, &json!([1])).invalid(&["$"]);
-    assert_eq!(scene.read(&id).json["name"], "New");
-}
-
-#[test]
-fn a_patch_of_another_media_type_is_answered_415() {
-    let scene = Scene::start();
-    let id = scene.made(&json!({})).id();
-    let request = Request::new("PATCH", &format!("/proxies/{id}")).key(&scene.key);
-    scene.vault.send(&request.json(json!({"name": "x"}))).problem(415);
-}
-
-#[test]
-fn a_deleted_proxy_is_gone_with_a_problem_in_json() {
-    let scene = Scene::start();
-    let id = scene.made(&json!({})).id();
-    let path = format!("/proxies/{id}");
-    assert!(scene.vault.delete(&path, &scene.key).with_status(204).bytes.is_empty());
-    scene.read(&id).problem(404);
-    scene.put(&id, proxy(&json!({}))).problem(404);
-    scene.patch(&id, &json!({})).problem(404);
-    scene.vault.delete(&path, &scene.key).problem(404);
-    scene.read(MISSING).problem(404);
-    assert_eq!(scene.list("").json["pagination"]["total_items"], 0);
-}
-
-#[test]
-fn lists_are_pages_by_number_with_filters_by_id_and_name() {
-    let scene = Scene::start();
-    let ids = ["Charge cards", "Refund", "charge banks"]
-        .map(|name| scene.made(&json!({ "name": name })).id());
-    let listed = |query: &str| {
-        let page = scene.list(query);
-        (page.each("id"), page.json["pagination"]["total_items"].as_u64().unwrap())
-    };
-    let [cards, refund, banks] = ids;
-    // The newest first.
-    assert_eq!(listed(""), (vec![banks.clone(), refund.clone(), cards.clone()], 3));
-    assert_eq!(listed("?size=1&page=2"), (vec![refund.clone()], 3));
-    assert_eq!(
-        listed(&format!("?id={cards}&id={refund}")),
-        (vec![refund.clone(), cards.clone()], 2)
-    );
-    assert_eq!(listed("?id=x"), (vec![], 0));
-    assert_eq!(listed("?name=charge*"), (vec![banks.clone(), cards.clone()], 2));
-    assert_eq!(listed("?name=*CARDS"), (vec![cards.clone()], 1));
-    assert_eq!(listed("?name=fun"), (vec![refund], 1));
-    scene.vault.get("/proxies?size=0", &scene.key).invalid(&["size"]);
 }
 
 #[test]
 fn transforms_come_back_in_the_spelling_of_the_request() {
-    let scene = Scene::start();
+    let scene = Scene::of_proxies();
     let list = json!([
         {"type": "tokenize", "options": {"identifier": "c", "token": {"type": "token", "data": "{{ res.pan }}"}}},
         {"type": "append_json", "options": {"location": "$.id", "value": "{{ transform_identifier: 'c' | json: '$.id' }}"}},
@@ -203,17 +96,17 @@ fn transforms_come_back_in_the_spelling_of_the_request() {
 
 #[test]
 fn a_transform_without_a_type_is_code_and_reactors_of_proxies_are_refused() {
-    let scene = Scene::start();
-    scene.create(proxy(&json!({"request_transform": {}}))).invalid(&["request_transform.type"]);
+    let scene = Scene::of_proxies();
+    scene.ask(&json!({"request_transform": {}})).invalid(&["request_transform.type"]);
     let reactors = json!({"request_reactor_id": MISSING, "response_reactor_id": MISSING});
-    let refused = scene.create(proxy(&reactors));
+    let refused = scene.ask(&reactors);
     let refused = refused.invalid(&["request_reactor_id", "response_reactor_id"]);
     assert!(refused.text().contains("type code"));
 }
 
 #[test]
 fn all_mistakes_of_a_body_are_reported_at_once() {
-    let scene = Scene::start();
+    let scene = Scene::of_proxies();
     scene.create(json!({})).invalid(&["name", "destination_url"]);
     scene.create(json!([])).invalid(&["$"]);
     let many: Value =
@@ -234,12 +127,12 @@ fn all_mistakes_of_a_body_are_reported_at_once() {
             "client_certificate",
         ]);
     let long = format!("https://psp.example/{}", "a".repeat(381));
-    scene
-        .create(proxy(&json!({"destination_url": long, "configuration": {"a": 1, "": "x"}})))
-        .invalid(&["destination_url", "configuration.a", "configuration"]);
-    scene
-        .create(proxy(&json!({"configuration": {"a": "x".repeat(33_000)}})))
-        .invalid(&["configuration"]);
+    scene.ask(&json!({"destination_url": long, "configuration": {"a": 1, "": "x"}})).invalid(&[
+        "destination_url",
+        "configuration.a",
+        "configuration",
+    ]);
+    scene.ask(&json!({"configuration": {"a": "x".repeat(33_000)}})).invalid(&["configuration"]);
     let transforms = json!([
         {"type": "mask"},
         {"type": "mask", "matcher": "regex", "expression": "a", "replacement": "**"},
@@ -252,7 +145,7 @@ fn all_mistakes_of_a_body_are_reported_at_once() {
         "text",
         {"type": "mask", "matcher": "regex", "expression": "(a.*#)|(a)", "replacement": "*"},
     ]);
-    scene.create(proxy(&json!({ "response_transforms": transforms }))).invalid(&[
+    scene.ask(&json!({ "response_transforms": transforms })).invalid(&[
         "response_transforms[0].matcher",
         "response_transforms[0].replacement",
         "response_transforms[1].expression",
@@ -269,23 +162,23 @@ fn all_mistakes_of_a_body_are_reported_at_once() {
         "response_transforms[9].expression",
     ]);
     let many = vec![mask(); 11];
-    scene.create(proxy(&json!({ "response_transforms": many }))).invalid(&["response_transforms"]);
+    scene.ask(&json!({ "response_transforms": many })).invalid(&["response_transforms"]);
     scene
-        .create(proxy(&json!({"response_transforms": [mask()], "response_transform": mask()})))
+        .ask(&json!({"response_transforms": [mask()], "response_transform": mask()}))
         .invalid(&["response_transforms"]);
-    scene.create(proxy(&json!({"request_transform": mask()}))).invalid(&["request_transform.type"]);
+    scene.ask(&json!({"request_transform": mask()})).invalid(&["request_transform.type"]);
 }
 
 #[test]
 fn identifiers_are_unique_and_expressions_name_no_tokens() {
-    let scene = Scene::start();
+    let scene = Scene::of_proxies();
     let tokenize = |identifier: &str| json!({"type": "tokenize", "options": {"identifier": identifier, "token": {"type": "token", "data": "x"}}});
     scene.made(&json!({"response_transforms": [tokenize("a"), tokenize("b")]}));
     scene
-        .create(proxy(&json!({"response_transforms": [tokenize("a"), tokenize("a")]})))
+        .ask(&json!({"response_transforms": [tokenize("a"), tokenize("a")]}))
         .invalid(&["response_transforms[1].options.identifier"]);
     scene
-        .create(proxy(&json!({"response_transform": tokenize(&"a".repeat(101))})))
+        .ask(&json!({"response_transform": tokenize(&"a".repeat(101))}))
         .invalid(&["response_transform.options.identifier"]);
     for bad in [
         "{{ 5b0f4f5e-3b1c-4d33-8f0b-0a4b7f0f6a55 }}",
@@ -295,35 +188,14 @@ fn identifiers_are_unique_and_expressions_name_no_tokens() {
     ] {
         let text = json!({"type": "append_text", "options": {"value": bad}});
         scene
-            .create(proxy(&json!({ "response_transform": text })))
+            .ask(&json!({ "response_transform": text }))
             .invalid(&["response_transform.options.value"]);
     }
 }
 
 #[test]
-fn the_application_of_a_proxy_is_a_public_or_private_one_of_the_same_tenant() {
-    let scene = Scene::start();
-    let application = |id: &str| json!({"application": {"id": id}});
-    let [private, public, management] = ["private", "public", "management"].map(|kind| {
-        let permission = if kind == "management" { "tenant:read" } else { "token:create" };
-        scene.vault.application(kind, &[permission], &json!([])).id()
-    });
-    for id in [&private, &public] {
-        assert_eq!(scene.made(&application(id)).json["application_id"], json!(id));
-    }
-    let other = scene.vault.tenant("test");
-    let theirs = scene.vault.get("/applications/key", &other.keys.private).id();
-    for id in [management.as_str(), &theirs, MISSING] {
-        scene.create(proxy(&application(id))).invalid(&["application.id"]);
-    }
-    let id = scene.made(&application(&private)).id();
-    scene.patch(&id, &json!({"application": null})).with_status(204);
-    assert!(scene.read(&id).json.get("application_id").is_none());
-}
-
-#[test]
 fn the_private_key_of_a_client_certificate_is_never_shown() {
-    let scene = Scene::start();
+    let scene = Scene::of_proxies();
     let (chain, key) = certificate();
     let made = scene.made(&json!({ "client_certificate": format!("{chain}{key}") }));
     let id = made.id();
@@ -333,35 +205,20 @@ fn the_private_key_of_a_client_certificate_is_never_shown() {
     }
     // A client that sends back the object that it read keeps the key; another chain needs its own.
     let same = json!({ "client_certificate": chain });
-    assert_eq!(scene.put(&id, proxy(&same)).with_status(200).json["client_certificate"], chain);
-    scene.create(proxy(&same)).invalid(&["client_certificate"]);
+    assert_eq!(
+        scene.put(&id, scene.body(&same)).with_status(200).json["client_certificate"],
+        chain
+    );
+    scene.ask(&same).invalid(&["client_certificate"]);
     scene.patch(&id, &json!({"name": "x"})).with_status(204);
     assert_eq!(scene.read(&id).json["client_certificate"], chain);
     scene.patch(&id, &json!({"client_certificate": null})).with_status(204);
-    scene.put(&id, proxy(&same)).invalid(&["client_certificate"]);
-}
-
-#[test]
-fn a_repetition_gives_the_first_answer_and_nothing_secret_of_a_deleted_proxy() {
-    let scene = Scene::start();
-    let body = proxy(&json!({"configuration": {"secret": "markerofavalue"}}));
-    let send = || {
-        let request = post("/proxies").key(&scene.key).header("BT-IDEMPOTENCY-KEY", "one");
-        scene.vault.send(&request.json(body.clone())).with_status(201)
-    };
-    let first = send();
-    assert_eq!(send().json, first.json);
-    assert_eq!(scene.list("").json["pagination"]["total_items"], 1);
-    scene.vault.delete(&format!("/proxies/{}", first.id()), &scene.key).with_status(204);
-    let after = send();
-    assert_eq!(after.id(), first.id());
-    assert!(!after.text().contains("markerofavalue"));
-    assert!(after.json.get("key").is_none());
+    scene.put(&id, scene.body(&same)).invalid(&["client_certificate"]);
 }
 
 #[test]
 fn every_act_on_a_proxy_is_in_the_log_and_so_is_the_right_it_passes_on() {
-    let scene = Scene::start();
+    let scene = Scene::of_proxies();
     let made = scene.made(&json!({}));
     let id = made.id();
     scene.read(&id);
@@ -369,8 +226,8 @@ fn every_act_on_a_proxy_is_in_the_log_and_so_is_the_right_it_passes_on() {
     let rule = only_rule("/", "reveal", &["token:use"]);
     let application = scene.vault.application("private", &[], &rule).id();
     let open = json!({"application": {"id": application}, "require_auth": false});
-    scene.put(&id, proxy(&open)).with_status(200);
-    scene.vault.delete(&format!("/proxies/{id}"), &scene.key).with_status(204);
+    scene.put(&id, scene.body(&open)).with_status(200);
+    scene.delete(&id).with_status(204);
     crate::harness::wait_until("the entries of the proxy", || {
         let mut acts = scene.vault.acts(&format!("entity_type=proxy&entity_id={id}"));
         acts.sort_unstable();
@@ -380,7 +237,7 @@ fn every_act_on_a_proxy_is_in_the_log_and_so_is_the_right_it_passes_on() {
 
 #[test]
 fn proxies_survive_a_restart_and_leave_nothing_in_clear_in_the_file() {
-    let mut scene = Scene::start();
+    let mut scene = Scene::of_proxies();
     let (chain, key) = certificate();
     let made = scene.made(&json!({
         "name": "markerofaname", "configuration": {"secret": "markerofavalue"},
@@ -392,8 +249,4 @@ fn proxies_survive_a_restart_and_leave_nothing_in_clear_in_the_file() {
     scene.vault.assert_nowhere(&markers);
     scene.vault.restart();
     assert_eq!(scene.read(&made.id()).with_status(200).json, made.json);
-}
-
-crate::harness::again_over_http2! {
-    a_patch_answers_204_without_a_body_and_null_removes_an_entry,
 }

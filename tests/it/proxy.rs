@@ -401,7 +401,7 @@ fn the_callers_headers_go_on_and_those_for_the_vault_stay() {
             .header("X.Dotted", "1")
             .header("BT-TRACE-ID", "trace-7")
             .header("BT-PROXY-ID", "1")
-            .header("BT-IDEMPOTENCY-KEY", "k1")
+            .once("k1")
             .header("BT-DEVICE-INFO", "x")
             .header("BT-CLIENT-USER-AGENT", "x")
             .header("X-Fern-Language", "x")

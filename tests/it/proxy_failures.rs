@@ -135,7 +135,7 @@ fn a_body_that_is_too_large_is_refused_before_anything_is_sent() {
 #[test]
 fn an_idempotency_key_has_no_effect() {
     let scene = Scene::start();
-    let call = scene.call("/echo").header("BT-IDEMPOTENCY-KEY", "the-same").body("x");
+    let call = scene.call("/echo").once("the-same").body("x");
     for _ in 0..2 {
         let answer = scene.send(&call).with_status(200);
         assert_eq!(answer.header("bt-idempotent-replayed"), None);

@@ -54,7 +54,7 @@ type Stored = Mutex<BTreeMap<String, String>>;
 
 fn create(value: &str, key: &str) -> Request {
     let body = json!({"type": "token", "data": value, "metadata": {"value": value}});
-    post("/tokens").key(key).header("BT-IDEMPOTENCY-KEY", value).json(body)
+    post("/tokens").key(key).once(value).json(body)
 }
 
 /// Sends it to one process and then to the other, until one answers with a result.

@@ -32,11 +32,6 @@ fn fill(vault: &Vault, key: &str, count: usize) {
     });
 }
 
-fn audit_of(vault: &Vault) -> Vec<Value> {
-    let text = vault.operator(&["audit", "export"]).with_code(0).stdout;
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 #[test]
 fn a_deleted_tenant_is_refused_at_once_and_other_tenants_keep_everything() {
     let mut vault = Vault::start();
@@ -62,7 +57,7 @@ fn a_deleted_tenant_is_refused_at_once_and_other_tenants_keep_everything() {
     assert_eq!(listed.as_array().unwrap().len(), 1);
     let read = vault.read(&own).with_status(200);
     assert_eq!(read.json["data"], "own");
-    let entries = audit_of(&vault);
+    let entries = vault.chain();
     let deleted = entries
         .iter()
         .find(|it| it["entity_id"] == other.id.as_str() && it["operation"] == "delete");
@@ -99,7 +94,7 @@ fn a_tenant_deletes_itself_with_the_permission_for_it_alone() {
     vault.get("/tenants/self", &vault.keys.management).problem(401);
     vault.get("/applications/key", &other.keys.private).with_status(200);
     wait_until("the end of the deletion", || vault.log().contains("tenant_deleted"));
-    let entries = audit_of(&vault);
+    let entries = vault.chain();
     let id = vault.tenant_id.as_str();
     let deleted = entries.iter().find(|it| it["entity_id"] == id && it["operation"] == "delete");
     assert_eq!(deleted.expect("an entry")["actor_type"], "application");

@@ -495,15 +495,14 @@ fn a_repeated_request_is_answered_once() {
     let token = card(&vault, "4242424242424242");
     let request = post("/3ds/sessions")
         .key(&vault.keys.private)
-        .header("BT-IDEMPOTENCY-KEY", "one")
+        .once("one")
         .json(json!({"token_id": token, "device": "browser"}));
     let first = vault.send(&request).with_status(201);
     let second = vault.send(&request).with_status(201);
     assert_eq!(first.json, second.json);
     assert_eq!(second.header("bt-idempotent-replayed"), Some("true"));
     let path = format!("/3ds/sessions/{}/authenticate", first.id());
-    let request =
-        post(&path).key(&vault.keys.private).header("BT-IDEMPOTENCY-KEY", "two").json(body());
+    let request = post(&path).key(&vault.keys.private).once("two").json(body());
     let first = vault.send(&request).with_status(200);
     assert_eq!(vault.send(&request).with_status(200).json, first.json);
 }

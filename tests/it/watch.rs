@@ -111,7 +111,7 @@ fn what_happens_is_counted_and_the_readme_names_every_metric() {
     vault.get("/no/such/path", &key).with_status(404);
     for replayed in [None, Some("true")] {
         let body = json!({"type": "token", "data": "y"});
-        let create = post("/tokens").key(&key).header("BT-IDEMPOTENCY-KEY", "k").json(body);
+        let create = post("/tokens").key(&key).once("k").json(body);
         let answer = vault.send(&create).with_status(201);
         assert_eq!(answer.header("bt-idempotent-replayed"), replayed);
     }

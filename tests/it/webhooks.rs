@@ -143,19 +143,6 @@ fn mistakes_and_a_sixth_webhook_are_refused_and_pages_lead_to_the_end() {
 }
 
 #[test]
-fn a_repeated_request_with_an_idempotency_key_makes_one_webhook() {
-    let vault = Vault::start();
-    let send = || {
-        let request = post("/webhooks").key(&vault.keys.management);
-        let request = request.header("BT-IDEMPOTENCY-KEY", "once");
-        vault.send(&request.json(body("https://a.example", &["token.read"]))).with_status(201)
-    };
-    assert_eq!(send().json, send().json);
-    let all = vault.get("/webhooks", &vault.keys.management).json;
-    assert_eq!(all["data"].as_array().unwrap().len(), 1);
-}
-
-#[test]
 fn events_arrive_signed_with_their_trace_and_without_data() {
     let psp = Psp::start();
     let vault = start(&psp);

@@ -28,7 +28,7 @@ use crate::app::error::{Error, Fault};
 use crate::app::{Audit, Vault, origin};
 use crate::bounds::{AUDIT_RETENTION_DAYS, AUDIT_ROW_ENTRIES_MAX};
 use crate::crypto::Identity;
-use crate::domain::audit::{Act, Actor, AuditEntry, Entity, EntityKind};
+use crate::domain::audit::{Act, Actor, AuditEntry, AuditReads, Entity, EntityKind};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::idempotency::Replay;
@@ -42,7 +42,6 @@ pub use entry::AuditScope;
 pub use export::{ExportCursor, ExportQuery, ExportedEntry, digest_of};
 pub use follow::{ChainGap, ChainPosition, FollowStep, FollowedItem};
 pub use logs::{LogPage, LogQuery, LogStart};
-pub use reads::AuditReads;
 pub use refusal_rows::{RefusalPace, WrittenRefusals};
 pub use refusals::RefusedAttempt;
 

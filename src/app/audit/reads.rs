@@ -22,7 +22,7 @@ use crate::bounds::{
     AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT, AUDIT_RETRY, SHARD_READS_MAX,
     SHARD_READS_WAITING_MAX,
 };
-use crate::domain::audit::{Act, AuditEntry, Entity};
+use crate::domain::audit::{Act, AuditEntry, AuditReads, Entity};
 use crate::domain::id::TenantId;
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
@@ -290,15 +290,6 @@ async fn until(written: Option<oneshot::Receiver<()>>) -> Result<(), Error> {
 /// The queue closes when the store has failed or is closed.
 const fn stopped<T>(_: &T) -> Error {
     Error::Stopped
-}
-
-/// The time at which a read may be answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AuditReads {
-    /// After its entry is queued.
-    Batched,
-    /// After its entry is durable.
-    Strict,
 }
 
 #[derive(Debug)]

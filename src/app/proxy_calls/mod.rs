@@ -71,14 +71,4 @@ impl ProxyFailure {
     }
 }
 
-impl From<Error> for ProxyFailure {
-    fn from(error: Error) -> Self {
-        Self::App(error)
-    }
-}
-
-impl From<OutboundFailure> for ProxyFailure {
-    fn from(failure: OutboundFailure) -> Self {
-        Self::Outbound(failure)
-    }
-}
+from_causes!(ProxyFailure: Error => Self::App, OutboundFailure => Self::Outbound);

@@ -8,12 +8,12 @@ use crate::app::audit::watch::AuditFinding;
 use crate::app::tests::{TestVault, draft, expiring, master, named, prepared};
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
-    AuditPolicy, AuditReads, Caller, Error, ExportCursor, ExportQuery, LogQuery, LogStart,
-    TrustAnchors, Vault, VaultFailure,
+    AuditPolicy, Caller, Error, ExportCursor, ExportQuery, LogQuery, LogStart, TrustAnchors, Vault,
+    VaultFailure,
 };
 use crate::bounds::{AUDIT_QUEUE_MAX, LOG_ROWS_EXAMINED_MAX};
 use crate::clock::Clock;
-use crate::domain::audit::{Act, AuditEntry, Entity, EntityKind};
+use crate::domain::audit::{Act, AuditEntry, AuditReads, Entity, EntityKind};
 use crate::metrics::{Checks, Observe as _, Readiness};
 use crate::store::tests::block_on;
 use crate::store::tests::disk::{Fault, Operation, TestDisk};

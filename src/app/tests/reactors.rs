@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::app::program_calls::identity::ProgramIdentity;
 use crate::app::program_calls::{HostedCall, ProgramFailure, ProgramHosts};
 use crate::app::programs::{
-    Contract, FetchFailure, Fetching, Level, ProgramCall, ProgramHost, ProgramOutcome,
+    Contract, FetchFailure, Fetching, LineLevel, ProgramCall, ProgramHost, ProgramOutcome,
     ProgramRequest, ProgramState, Programs, Running, Stop, Thrown, Walls,
 };
 use crate::app::reactors::react::{InvocationKind, PreparedReaction, Reacted};
@@ -79,7 +79,7 @@ impl ProgramHost for NoHost {
         IpAddr::V4(Ipv4Addr::LOCALHOST)
     }
 
-    fn line(&self, _: Level, _: Secret<String>) {}
+    fn line(&self, _: LineLevel, _: Secret<String>) {}
 }
 
 struct Scene {

@@ -47,11 +47,7 @@ struct ReceiverState {
     got: Vec<Delivery>,
 }
 
-impl std::fmt::Debug for ReceiverState {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ReceiverState")
-    }
-}
+opaque_debug!(ReceiverState);
 
 #[derive(Clone)]
 struct Delivery {

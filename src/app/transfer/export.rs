@@ -282,23 +282,11 @@ impl fmt::Display for ExportFailure {
     }
 }
 
-impl From<Error> for ExportFailure {
-    fn from(error: Error) -> Self {
-        Self::Vault(error)
-    }
-}
-
-impl From<StorageFailure> for ExportFailure {
-    fn from(failure: StorageFailure) -> Self {
-        Self::Vault(Error::from(failure))
-    }
-}
-
-impl From<io::Error> for ExportFailure {
-    fn from(error: io::Error) -> Self {
-        Self::File(error)
-    }
-}
+from_causes!(ExportFailure:
+    Error => Self::Vault,
+    StorageFailure => Self::Vault,
+    io::Error => Self::File,
+);
 
 #[cfg(test)]
 mod tests {

@@ -430,15 +430,9 @@ impl Archiver {
         };
         if let (Some(piece), Some(tail)) = (last, &next) {
             let digest = end_digest(&directory.piece_path(&piece), &piece);
-            let digest = digest.map_err(|invalid| match invalid {
-                InvalidPiece::Io(error) => error.into(),
-                InvalidPiece::CutShort
-                | InvalidPiece::Damaged(_)
-                | InvalidPiece::Foreign
-                | InvalidPiece::Forged
-                | InvalidPiece::Newer
-                | InvalidPiece::OtherFormat
-                | InvalidPiece::UnknownKey(_) => ArchiveFailure::Piece,
+            let digest = digest.map_err(|invalid| {
+                let InvalidPiece::Io(error) = invalid else { return ArchiveFailure::Piece };
+                error.into()
             })?;
             if digest != tail.at().digest {
                 return Err(self.depart(vault, Departure::Forked));

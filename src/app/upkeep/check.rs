@@ -147,6 +147,13 @@ impl<'a> Check<'a> {
         self.find(table, NOBODY, Uuid::nil(), MISPLACED);
     }
 
+    fn placed<T>(&mut self, table: Table, found: Option<T>) -> Option<T> {
+        if found.is_none() {
+            self.misplaced(table);
+        }
+        found
+    }
+
     /// `None` if the value is damaged. A failure of the disk is not damage.
     fn sound<T>(
         &mut self,
@@ -191,10 +198,7 @@ impl<'a> Check<'a> {
     /// A record must open and have its entries.
     fn record<R: Record>(&mut self, row: &Row) -> Result<Option<R>, Error> {
         let table = R::TABLE;
-        let Some((tenant, id)) = R::id_of(&row.0) else {
-            self.misplaced(table);
-            return Ok(None);
-        };
+        let Some((tenant, id)) = self.placed(table, R::id_of(&row.0)) else { return Ok(None) };
         let Some(keys) = self.keys(tenant)? else { return Ok(None) };
         if let Some(kind) = R::COUNT {
             self.counted(tables::counts(tenant, kind));
@@ -275,8 +279,7 @@ impl<'a> Check<'a> {
     }
 
     fn tenant(&mut self, (key, _): &Row) -> Result<(), Error> {
-        let Some(tenant) = tables::tenant_of_key(key) else {
-            self.misplaced(Table::Tenants);
+        let Some(tenant) = self.placed(Table::Tenants, tables::tenant_of_key(key)) else {
             return Ok(());
         };
         let read = self.vault.access().find_tenant(&self.snapshot, tenant);
@@ -331,8 +334,7 @@ impl<'a> Check<'a> {
     /// A usable key must be in the list of its application, because only listed keys can be
     /// deleted.
     fn api_key(&mut self, (key, sealed): &Row) -> Result<(), Error> {
-        let Some(place) = tables::api_key_of_key(key) else {
-            self.misplaced(Table::ApiKeys);
+        let Some(place) = self.placed(Table::ApiKeys, tables::api_key_of_key(key)) else {
             return Ok(());
         };
         let read = open_api_key(&self.vault.keys().system(), place, sealed);
@@ -350,8 +352,9 @@ impl<'a> Check<'a> {
 
     /// The last use must belong to an API key.
     fn key_use(&mut self, (key, value): &Row) -> Result<(), Error> {
-        let Some((tenant, (_, id))) = tables::application_key_of_key(key) else {
-            self.misplaced(Table::KeyUses);
+        let Some((tenant, (_, id))) =
+            self.placed(Table::KeyUses, tables::application_key_of_key(key))
+        else {
             return Ok(());
         };
         if tables::minute_of_value(value).is_none() {
@@ -366,8 +369,7 @@ impl<'a> Check<'a> {
     /// The first part of a scheme's card ranges says how many parts there are.
     fn ranges(&mut self, (key, sealed): &Row) -> Result<(), Error> {
         let table = Table::ThreedsRanges;
-        let Some((scheme, part)) = tables::part_of_ranges_key(key) else {
-            self.misplaced(table);
+        let Some((scheme, part)) = self.placed(table, tables::part_of_ranges_key(key)) else {
             return Ok(());
         };
         let read = if part == 0 {
@@ -397,16 +399,13 @@ impl<'a> Check<'a> {
     /// The tenant in the key of a row that a tenant seals.
     fn owner(&mut self, table: Table, key: &[u8]) -> Option<TenantId> {
         let owner = table.owner_of_key(key).map(|scope| tables::tenant_of_scope(&scope));
-        if owner.is_none() {
-            self.misplaced(table);
-        }
-        owner
+        self.placed(table, owner)
     }
 
     /// A row under an idempotency key must find an answer.
     fn finder(&mut self, (key, time): &Row) -> Result<(), Error> {
-        let Some(answer) = tables::answer_of_finder(key, time) else {
-            self.misplaced(Table::Idempotency);
+        let Some(answer) = self.placed(Table::Idempotency, tables::answer_of_finder(key, time))
+        else {
             return Ok(());
         };
         if self.snapshot.value(Table::IdempotencyAnswers, &answer)?.is_none() {
@@ -434,10 +433,7 @@ impl<'a> Check<'a> {
         let table = Table::WebhookSchedule;
         let scheduled =
             tables::scheduled_of_key(key).filter(|_| tables::attempts_of_value(value).is_some());
-        let Some((_, delivery)) = scheduled else {
-            self.misplaced(table);
-            return Ok(());
-        };
+        let Some((_, delivery)) = self.placed(table, scheduled) else { return Ok(()) };
         self.counted(tables::webhook_counts(delivery.tenant, delivery.webhook));
         let event = self.snapshot.value(Table::WebhookDeliveries, &delivery.delivery_key())?;
         if event.is_none() {
@@ -462,10 +458,7 @@ impl<'a> Check<'a> {
 
     fn due(&mut self, row: &Row) -> Result<(), Error> {
         let table = Table::Expiries;
-        let Some(due) = tables::expiry_of_key(&row.0) else {
-            self.misplaced(table);
-            return Ok(());
-        };
+        let Some(due) = self.placed(table, tables::expiry_of_key(&row.0)) else { return Ok(()) };
         let (tenant, id) = (due.tenant, due.id);
         match due.kind {
             ExpiryKind::ClientKey => {
@@ -492,8 +485,7 @@ impl<'a> Check<'a> {
     /// code without its key counts as gone: destroying the key deletes the code.
     fn code(&mut self, row: &Row) -> Result<(), Error> {
         let table = Table::Cvcs;
-        let Some(CvcEntry { tenant, id }) = tables::cvc_of_key(&row.0) else {
-            self.misplaced(table);
+        let Some(CvcEntry { tenant, id }) = self.placed(table, tables::cvc_of_key(&row.0)) else {
             return Ok(());
         };
         let Some(keys) = self.keys(tenant)? else { return Ok(()) };

@@ -193,18 +193,12 @@ pub(super) fn check_origin(backup: &Reader, keys: &[MasterKey], file: &Path) -> 
         }
     }
     let Some(invalid) = refusals.first() else { return Ok(()) };
-    let failure = explain_backup(invalid, file);
-    Err(match invalid {
-        InvalidBackup::WrongMasterKey => failure
-            .line("key", format!("the id of the key it needs is {}", backup.manifest().master_key)),
-        InvalidBackup::CutShort
-        | InvalidBackup::Damaged(..)
-        | InvalidBackup::Forged
-        | InvalidBackup::Io(_)
-        | InvalidBackup::Newer(_)
-        | InvalidBackup::NotABackup
-        | InvalidBackup::Unreleased => failure,
-    })
+    let mut failure = explain_backup(invalid, file);
+    if matches!(invalid, InvalidBackup::WrongMasterKey) {
+        let needed = format!("the id of the key it needs is {}", backup.manifest().master_key);
+        failure = failure.line("key", needed);
+    }
+    Err(failure)
 }
 
 pub(super) fn explain_restore(failure: RestoreFailure, backup: &Path, directory: &Path) -> Failure {

@@ -16,7 +16,8 @@ use crate::cli::support::{
     settings,
 };
 use crate::clock::Clock;
-use crate::config::{AuditReads, Config, KeyKeeper, MasterKeySource};
+use crate::config::{Config, KeyKeeper, MasterKeySource};
+use crate::domain::audit::AuditReads;
 use crate::domain::time::Timestamp;
 use crate::operator::{
     CheckedThing, ClockFacts, Command, ComplianceReportSettings, KnownSettings, TlsFacts,

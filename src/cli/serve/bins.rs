@@ -18,7 +18,7 @@ pub fn read(path: &Path) -> Result<BinTable> {
             .try_this("check that bin_file names the right file"));
     }
     let mut reader = BufReader::with_capacity(1 << 20, file);
-    let mut table = BinFile::new();
+    let mut table = BinFile::default();
     let mut line = String::new();
     let line_max = u64::try_from(BIN_LINE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(2);
     while !table.is_done() {

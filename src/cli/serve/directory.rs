@@ -86,11 +86,9 @@ pub(in crate::cli) fn keep_ranges(
     tasks: &Tasks,
     log: &Log,
 ) {
-    if results.is_none() {
-        return;
+    if results.is_some() {
+        spawn_led(vault, tasks, log, refresh_ranges);
     }
-    let (own, log) = (Arc::clone(vault), log.clone());
-    spawn_led(vault, tasks, move |by| refresh_ranges(Arc::clone(&own), by, log.clone()));
 }
 
 async fn refresh_ranges(vault: Arc<Vault>, by: app::Authority, log: Log) {

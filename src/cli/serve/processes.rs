@@ -65,11 +65,14 @@ async fn receive_codes(vault: &Vault) -> Result<bool, Error> {
 pub fn spawn_led<F>(
     vault: &Arc<Vault>,
     tasks: &Tasks,
-    work: impl Fn(Authority) -> F + Send + Sync + 'static,
+    log: &Log,
+    work: impl Fn(Arc<Vault>, Authority, Log) -> F + Send + Sync + 'static,
 ) where
     F: Future<Output = ()> + Send,
 {
-    let vault = Arc::clone(vault);
+    let (vault, log) = (Arc::clone(vault), log.clone());
+    let own = Arc::clone(&vault);
+    let work = move |by| work(Arc::clone(&own), by, log.clone());
     tasks.spawn(async move { vault.processes().lead(work).await });
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::app::{self, AuditPolicy, Error, Vault};
+use crate::app::{AuditPolicy, Error, Vault};
 use crate::bounds::{DATABASE_WORKERS, LOG_FLUSH_MAX};
 use crate::cli::serve::archive::{self, SharedArchiver};
 use crate::cli::serve::bins;
@@ -24,7 +24,7 @@ use crate::cli::serve::upkeep;
 use crate::cli::serve::watch::{self, Process};
 use crate::cli::support::{Exit, Failure, Result, explain_bind, log_panics, no_resource, storage};
 use crate::code::TracePrinter;
-use crate::config::{AuditReads, Config, EngineSettings, SecurityText, Switch};
+use crate::config::{Config, EngineSettings, SecurityText, Switch};
 use crate::domain::audit::Act;
 use crate::domain::shares::Claimant;
 use crate::formulas::Catalog;
@@ -110,10 +110,7 @@ fn keep_free(vault: &mut Vault, config: &Config) {
 fn audit_policy(config: &Config) -> AuditPolicy {
     let days = u64::try_from(config.audit_retention_days).unwrap_or(u64::MAX);
     AuditPolicy {
-        reads: match config.audit_reads {
-            AuditReads::Batched => app::AuditReads::Batched,
-            AuditReads::Strict => app::AuditReads::Strict,
-        },
+        reads: config.audit_reads,
         retention: Duration::from_hours(days.saturating_mul(24)),
     }
 }
@@ -171,7 +168,7 @@ async fn serve(
     let manager = Arc::new(ServiceManager::from_environment()?);
     let (clock_control, scope, settings) = (mode.clock_control, mode.scope, mode.settings.clone());
     let trace = mode.program_trace;
-    let (tasks, requests) = (Tasks::new(), Arc::new(Requests::new()));
+    let (tasks, requests) = (Tasks::new(), Arc::new(Requests::default()));
     let server =
         Server::bind(listener(&config, mode), log.clone()).map_err(|it| explain_bind(&it))?;
     let results = directory::set_up(&vault, &config.threeds, &tasks, &log)?;
@@ -209,7 +206,7 @@ async fn serve(
         console: people,
         requests,
         activity: Activity::new(vault.now()),
-        bodies: Bodies::new(),
+        bodies: Bodies::default(),
         answers: Answers::new(),
         registry: Arc::new(registry),
         programs: ProgramService::new(myself, background(&tasks)),

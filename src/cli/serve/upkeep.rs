@@ -67,22 +67,16 @@ fn begin_led(
     tasks: &Tasks,
     log: &Log,
 ) {
-    let of_work = |vault: &Arc<Vault>| (Arc::clone(vault), log.clone());
-    let (own, logged) = of_work(vault);
-    spawn_led(vault, tasks, move |by| sweep(Arc::clone(&own), by, logged.clone()));
-    let own = Arc::clone(vault);
+    spawn_led(vault, tasks, log, sweep);
     // The scrub only reads.
-    spawn_led(vault, tasks, move |_| scrub(Arc::clone(&own)));
-    let (own, logged) = of_work(vault);
-    spawn_led(vault, tasks, move |by| delete(Arc::clone(&own), by, logged.clone()));
-    let (own, logged) = of_work(vault);
+    spawn_led(vault, tasks, log, |vault, _, _| scrub(vault));
+    spawn_led(vault, tasks, log, delete);
     let (per_second_max, requests) = (config.reencrypt_per_second, Arc::clone(requests));
     let pace = RotationPace { per_second_max, requests };
-    spawn_led(vault, tasks, move |by| rotate(Arc::clone(&own), by, pace.clone(), logged.clone()));
+    spawn_led(vault, tasks, log, move |vault, by, log| rotate(vault, by, pace.clone(), log));
     if let Some(plan) = config.backup.clone() {
-        let (own, logged) = of_work(vault);
-        let keep = move |by| keep_backups(Arc::clone(&own), by, plan.clone(), logged.clone());
-        spawn_led(vault, tasks, keep);
+        let keep = move |vault, by, log| keep_backups(vault, by, plan.clone(), log);
+        spawn_led(vault, tasks, log, keep);
     }
 }
 
@@ -301,11 +295,8 @@ fn cause(error: &io::Error) -> &'static str {
 }
 
 fn deliver_webhooks(vault: &Arc<Vault>, tasks: &Tasks, log: &Log) {
-    let (sender, watched, log) = (Arc::clone(vault), Arc::clone(vault), log.clone());
-    spawn_led(vault, tasks, move |by| {
-        let sender = Arc::clone(&sender);
-        async move { sender.webhooks().deliver(by).await }
-    });
+    spawn_led(vault, tasks, log, |vault, by, _| async move { vault.webhooks().deliver(by).await });
+    let (watched, log) = (Arc::clone(vault), log.clone());
     tasks.spawn(async move {
         loop {
             log.event(webhook_event(watched.webhooks().news().await));

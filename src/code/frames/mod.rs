@@ -8,7 +8,7 @@ pub(crate) mod fuzz;
 #[cfg(test)]
 mod tests;
 
-use crate::app::programs::{Contract, Level, ProgramRequest, ProgramResponse};
+use crate::app::programs::{Contract, LineLevel, ProgramRequest, ProgramResponse};
 use crate::bounds::{
     CODE_FETCH_BODY_BYTES_MAX, CODE_FETCH_HEADERS_MAX, CODE_FRAME_BYTES_MAX, CODE_LINE_BYTES_MAX,
     CODE_PACKAGE_NAME_BYTES_MAX, CODE_RESULT_BYTES_MAX,
@@ -33,7 +33,7 @@ pub enum FromWorker {
         request: ProgramRequest,
     },
     Line {
-        level: Level,
+        level: LineLevel,
         text: Secret<String>,
     },
     /// Asks for a file of a package. The worker waits for the answer.
@@ -90,7 +90,7 @@ impl FromWorker {
                 writer.headers(&request.headers).bytes(request.body.expose()).finish()
             }
             Self::Line { level, text } => {
-                FrameWriter::new(3).number(level_number(*level)).text(text.expose()).finish()
+                FrameWriter::new(3).number(level.number()).text(text.expose()).finish()
             }
             Self::Source { name } => FrameWriter::new(4).text(name).finish(),
             Self::Outcome(json) => FrameWriter::new(5).bytes(json.expose()).finish(),
@@ -118,7 +118,7 @@ impl FromWorker {
                 Self::Fetch { number, request: ProgramRequest { method, url, headers, body } }
             }
             3 => {
-                let level = level_of(reader.number()?)?;
+                let level = LineLevel::from_number(reader.number()?)?;
                 let text = reader.text().filter(|text| text.len() <= CODE_LINE_BYTES_MAX)?;
                 Self::Line { level, text: Secret::new(String::from(text)) }
             }
@@ -203,25 +203,6 @@ impl ToWorker {
             _ => return None,
         };
         reader.is_at_end().then_some(message)
-    }
-}
-
-const fn level_number(level: Level) -> u32 {
-    match level {
-        Level::Debug => 0,
-        Level::Info => 1,
-        Level::Warn => 2,
-        Level::Error => 3,
-    }
-}
-
-const fn level_of(number: u32) -> Option<Level> {
-    match number {
-        0 => Some(Level::Debug),
-        1 => Some(Level::Info),
-        2 => Some(Level::Warn),
-        3 => Some(Level::Error),
-        _ => None,
     }
 }
 

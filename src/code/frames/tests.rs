@@ -20,7 +20,7 @@ fn from_worker() -> Vec<FromWorker> {
         FromWorker::Ready(Confinement { landlock: false, seccomp: true }),
         FromWorker::Ready(Confinement { landlock: true, seccomp: true }),
         FromWorker::Fetch { number: 3, request: request(9) },
-        FromWorker::Line { level: Level::Error, text: secret("caf\u{e9}") },
+        FromWorker::Line { level: LineLevel::Error, text: secret("caf\u{e9}") },
         FromWorker::Source { name: String::from("a/b.js") },
         FromWorker::Outcome(Secret::new(b"{}".to_vec())),
         FromWorker::OutOfMemory,
@@ -96,7 +96,10 @@ fn a_member_beyond_its_bound_is_refused() {
     for message in [
         FromWorker::Fetch { number: 0, request: request(CODE_FETCH_BODY_BYTES_MAX + 1) },
         FromWorker::Fetch { number: 0, request: many },
-        FromWorker::Line { level: Level::Info, text: secret(&"x".repeat(CODE_LINE_BYTES_MAX + 1)) },
+        FromWorker::Line {
+            level: LineLevel::Info,
+            text: secret(&"x".repeat(CODE_LINE_BYTES_MAX + 1)),
+        },
         FromWorker::Source { name: "x".repeat(CODE_PACKAGE_NAME_BYTES_MAX + 1) },
         FromWorker::Outcome(Secret::new(vec![b' '; CODE_RESULT_BYTES_MAX + 1])),
     ] {

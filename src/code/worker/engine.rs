@@ -105,11 +105,7 @@ enum Failed {
     Socket,
 }
 
-impl From<rquickjs::Error> for Failed {
-    fn from(error: rquickjs::Error) -> Self {
-        Self::Engine(error)
-    }
-}
+from_causes!(Failed: rquickjs::Error => Self::Engine);
 
 impl From<io::Error> for Failed {
     fn from(_: io::Error) -> Self {

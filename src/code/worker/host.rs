@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rquickjs::{Array, Ctx, Exception, Function, IntoJs as _, Object, Promise, TypedArray, Value};
 
-use crate::app::programs::{Level, ProgramRequest, ProgramResponse};
+use crate::app::programs::{LineLevel, ProgramRequest, ProgramResponse};
 use crate::bounds::{
     CODE_FETCH_BODY_BYTES_MAX, CODE_FETCH_HEADERS_MAX, CODE_FETCHES_IN_ALL_MAX, CODE_FETCHES_MAX,
     CODE_FRAME_BYTES_MAX, CODE_LINE_BYTES_MAX, CODE_LINES_MAX, CODE_PACKAGE_NAME_BYTES_MAX,
@@ -206,12 +206,7 @@ impl<'js, S: AsFd> Host<'js, S> {
     }
 
     fn log(&self, level: &str, mut text: String) -> io::Result<()> {
-        let level = match level {
-            "debug" => Level::Debug,
-            "warn" => Level::Warn,
-            "error" => Level::Error,
-            _ => Level::Info,
-        };
+        let level = LineLevel::parse(level).unwrap_or(LineLevel::Info);
         let lines = self.lines.get();
         if lines >= CODE_LINES_MAX {
             return Ok(());

@@ -24,7 +24,7 @@ use crate::http::wire::{
 /// The first byte selects the operation; the body follows, as the connection delivers it.
 pub(crate) fn bodies(data: &[u8]) {
     let Some((kind, body)) = data.split_first() else { return };
-    let bodies = Bodies::new();
+    let bodies = Bodies::default();
     let mut share = bodies.share(Claimant::Keyed(TenantId::new(uuid::Uuid::nil())));
     let parsed = match parse_json(body, &mut share) {
         Ok(parsed) => parsed,

@@ -111,16 +111,7 @@ pub(super) fn page(nonce: &str, texts: &Texts, title: &str, body: &str) -> Strin
 
 /// The word for the status in the SDK's result.
 const fn word(status: TransactionStatus) -> &'static str {
-    match status {
-        TransactionStatus::Successful => "successful",
-        TransactionStatus::Attempted
-        | TransactionStatus::Challenge
-        | TransactionStatus::DecoupledChallenge
-        | TransactionStatus::Failed
-        | TransactionStatus::Informational
-        | TransactionStatus::Rejected
-        | TransactionStatus::Unavailable => "failed",
-    }
+    if matches!(status, TransactionStatus::Successful) { "successful" } else { "failed" }
 }
 
 #[cfg(test)]

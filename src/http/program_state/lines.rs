@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::app::programs::Level;
 use crate::bounds::{
     PROGRAM_LINE_BYTES_MAX, PROGRAM_LINES_ALL_MAX, PROGRAM_LINES_MAX, PROGRAM_LINES_RETENTION,
 };
@@ -128,17 +127,6 @@ impl Kept {
             for _ in 0..count {
                 self.drop_first(tenant);
             }
-        }
-    }
-}
-
-impl From<Level> for LineLevel {
-    fn from(level: Level) -> Self {
-        match level {
-            Level::Debug => Self::Debug,
-            Level::Info => Self::Info,
-            Level::Warn => Self::Warn,
-            Level::Error => Self::Error,
         }
     }
 }

@@ -11,7 +11,7 @@ use hyper::{Method, Request, Response, Uri};
 use uuid::Uuid;
 
 use crate::app::programs::{
-    FetchFailure, Fetching, Level, ProgramHost, ProgramRequest, ProgramResponse, VAULT_URL,
+    FetchFailure, Fetching, ProgramHost, ProgramRequest, ProgramResponse, VAULT_URL,
 };
 use crate::app::{Credential, OutboundFailure, OutboundRequest};
 use crate::bounds::{
@@ -94,8 +94,7 @@ impl ProgramHost for Host {
         })
     }
 
-    fn line(&self, level: Level, text: Secret<String>) {
-        let level = LineLevel::from(level);
+    fn line(&self, level: LineLevel, text: Secret<String>) {
         if self.lines.is_some_and(|least| level >= least) {
             let app = &self.http.app;
             let line = KeptLine {

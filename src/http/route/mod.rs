@@ -287,16 +287,9 @@ pub(in crate::http) fn find_operator(
     method: &Method,
     path: &str,
 ) -> Result<(&'static Route, OperatorFunction), NoMatch> {
-    find(method, |route| match route.handler {
-        Handler::Operator(function) => route.is_at(path).then_some(function),
-        Handler::Asset(_)
-        | Handler::Folder(_)
-        | Handler::Operation(_)
-        | Handler::Page(_)
-        | Handler::Preflight
-        | Handler::Probe(_)
-        | Handler::Proxy
-        | Handler::Results(_) => None,
+    find(method, |route| {
+        let Handler::Operator(function) = route.handler else { return None };
+        route.is_at(path).then_some(function)
     })
 }
 
@@ -304,16 +297,9 @@ pub(in crate::http) fn find_results(
     method: &Method,
     path: &str,
 ) -> Result<(&'static Route, ResultsFunction), NoMatch> {
-    find(method, |route| match route.handler {
-        Handler::Results(function) => route.is_at(path).then_some(function),
-        Handler::Asset(_)
-        | Handler::Folder(_)
-        | Handler::Operation(_)
-        | Handler::Operator(_)
-        | Handler::Page(_)
-        | Handler::Preflight
-        | Handler::Probe(_)
-        | Handler::Proxy => None,
+    find(method, |route| {
+        let Handler::Results(function) = route.handler else { return None };
+        route.is_at(path).then_some(function)
     })
 }
 
@@ -351,16 +337,10 @@ impl From<NoMatch> for Problem {
     }
 }
 
-impl Requests {
-    /// A counter for every name in the routing table.
-    pub fn new() -> Self {
-        Self::with_routes(ROUTES.iter().map(|route| route.name))
-    }
-}
-
+/// A counter for every name in the routing table.
 impl Default for Requests {
     fn default() -> Self {
-        Self::new()
+        Self::with_routes(ROUTES.iter().map(|route| route.name))
     }
 }
 

@@ -187,7 +187,7 @@ fn the_state_of_a_request_in_flight_is_within_its_bounds() {
 #[test]
 fn every_status_and_every_route_has_a_counter_that_is_found() {
     assert!(STATUSES.is_sorted());
-    let requests = Requests::new();
+    let requests = Requests::default();
     for route in ROUTES {
         for status in STATUSES {
             requests.count(route.name, status, Duration::from_millis(1));

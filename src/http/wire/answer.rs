@@ -107,6 +107,22 @@ macro_rules! answer {
             $to.objects($name, items, |object, item| $answer::fill(object, item));
         }
     };
+    // A list whose schema stands alone, since requests have it too.
+    (@write may_have listed [$schema:expr] $to:ident, $name:expr, $value:expr) => {
+        answer!(@write may_have texts [$schema] $to, $name, $value)
+    };
+    // Objects that are written already.
+    (@write has rendered [$($schema:tt)+] $to:ident, $name:expr, $value:expr) => {
+        $to.list($name, $value)
+    };
+    // A text that a remembered answer keeps no longer than this subject.
+    (@write may_have kept [] $to:ident, $name:expr, $value:expr) => {
+        if let Some((text, subject)) = $value {
+            $to.keep($crate::idempotency::PartLifetime::With(subject));
+            $to.text($name, text);
+            $to.keep($crate::idempotency::PartLifetime::Always);
+        }
+    };
     (@write has object [$answer:ident] $to:ident, $name:expr, $value:expr) => {
         $to.object($name, |object| $answer::fill(object, $value))
     };
@@ -126,6 +142,7 @@ macro_rules! answer {
 
     (@schema id []) => { Schema::uuid() };
     (@schema text []) => { Schema::text() };
+    (@schema kept []) => { Schema::text() };
     (@schema nullable []) => { Schema::text().or_null() };
     (@schema time []) => { Schema::time() };
     (@schema flag []) => { Schema::flag() };

@@ -21,7 +21,7 @@ use crate::http::Schema;
 use crate::http::wire::answer::{Answer as _, answer};
 use crate::http::wire::page::wanted_ids;
 use crate::http::wire::{Fields, Json, Object, OffsetPage, Query, key, session};
-use crate::idempotency::{AnswerStatus, PartLifetime, RememberedAnswer};
+use crate::idempotency::{AnswerStatus, RememberedAnswer};
 
 pub(crate) fn parse_draft(body: &Value) -> Result<ApplicationDraft, Mistakes> {
     let mut fields = Fields::of_body(body);
@@ -225,12 +225,15 @@ pub(crate) fn answer(made: &Application, key: Option<&NewKey>) -> RememberedAnsw
     let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
     let listed: Vec<_> = key.iter().map(|new| key::render(&new.key)).collect();
     let text = key.map(|new| (&new.text, key::name(&mut answer, new)));
-    render_members(made, &listed, text).close_into(&mut answer);
+    let mut object = Object::new();
+    ApplicationAnswer::fill(&mut object, (made, &listed, text));
+    object.close_into(&mut answer);
     answer.at(format!("/applications/{}", made.id))
 }
 
 pub(crate) fn render(application: &Application, keys: &[ApiKey]) -> Json {
-    render_members(application, &keys.iter().map(key::render).collect::<Vec<_>>(), None).close()
+    let keys: Vec<_> = keys.iter().map(key::render).collect();
+    ApplicationAnswer::render((application, &keys, None))
 }
 
 /// As [`render`], with the last use of each key.
@@ -240,40 +243,33 @@ pub(crate) fn render_for_operator(
     last_uses: &HashMap<KeyId, Timestamp>,
 ) -> Json {
     let render = |key: &ApiKey| key::render_with_use(key, last_uses.get(&key.id).copied());
-    render_members(application, &keys.iter().map(render).collect::<Vec<_>>(), None).close()
+    ApplicationAnswer::render((application, &keys.iter().map(render).collect::<Vec<_>>(), None))
 }
 
-fn render_members(
-    application: &Application,
-    keys: &[Json],
-    text: Option<(&KeyText, usize)>,
-) -> Object {
-    let mut object = Object::new();
-    object.display("id", application.id);
-    object.display("tenant_id", application.tenant);
-    object.text("name", &application.name);
-    if let Some((text, subject)) = text {
-        object.keep(PartLifetime::With(subject));
-        object.text("key", text.expose());
-        object.keep(PartLifetime::Always);
-    }
-    object.list("keys", keys);
-    object.text("type", application.kind.as_str());
-    let access = &application.access;
-    object.texts("permissions", access.permissions().iter().map(|it| it.as_str()));
-    object.objects("rules", access.rules(), RuleAnswer::fill);
-    // Absent if empty: clients of the published interface do not expect it.
-    if !application.allowed_origins.is_empty() {
-        object.texts("allowed_origins", application.allowed_origins.texts());
-    }
-    object.optional_display("created_by", application.created_by);
-    object.time("created_at", application.created_at);
-    object.optional_display("modified_by", application.modified_by);
-    object.optional_time("modified_at", application.modified_at);
-    object
-}
+/// An application, its keys as objects, and the text of its first key.
+type Shown<'a> = (&'a Application, &'a [Json], Option<(&'a KeyText, usize)>);
 
 answer! {
+    pub(in crate::http) ApplicationAnswer<'a>(it: Shown<'a>) {
+        has id: id = it.0.id;
+        has tenant_id: id = it.0.tenant;
+        has name: text = &it.0.name;
+        may_have key: kept = it.2.map(|(text, subject)| (text.expose(), subject)),
+            "The text of the first key, only in the answer that made it.";
+        has keys: rendered(Schema::list(Schema::reference("ApplicationKey"))) = it.1;
+        has type: text(kind_schema()) = it.0.kind.as_str();
+        has permissions: texts(Schema::reference("Permission"))
+            = it.0.access.permissions().iter().map(|it| it.as_str());
+        has rules: list(RuleAnswer "AccessRule") = it.0.access.rules();
+        // Absent if empty: clients of the published interface do not expect it.
+        may_have allowed_origins: listed(origins_schema())
+            = Some(&it.0.allowed_origins).filter(|it| !it.is_empty()).map(AllowedOrigins::texts);
+        may_have created_by: id = it.0.created_by, "The application that made it.";
+        has created_at: time = it.0.created_at;
+        may_have modified_by: id = it.0.modified_by;
+        may_have modified_at: time = it.0.modified_at;
+    }
+
     pub(crate) RuleAnswer<'a>(it: &'a AccessRule):
         "Permissions on the tokens of a container and of those inside it. Of all rules that cover a \
          token, the one with the lowest priority decides."
@@ -285,6 +281,17 @@ answer! {
         has permissions: texts(Schema::reference("Permission"))
             = it.permissions.iter().map(|it| it.as_str());
     }
+}
+
+pub(in crate::http) fn kind_schema() -> Schema {
+    Schema::word(ApplicationKind::ALL.map(ApplicationKind::as_str))
+}
+
+pub(in crate::http) fn origins_schema() -> Schema {
+    Schema::list(Schema::text()).up_to_items(ORIGINS_MAX).about(
+        "Origins of the pages that may show card fields with a key of the application, such as \
+         `https://shop.example`. Only public applications have them.",
+    )
 }
 
 pub(crate) fn transform_schema() -> Schema {

@@ -14,7 +14,7 @@ pub(crate) mod log;
 pub(crate) mod named;
 pub(crate) mod page;
 pub(crate) mod permission;
-mod privacy;
+pub(crate) mod privacy;
 pub(crate) mod proxy;
 pub(crate) mod query;
 pub(crate) mod reactor;

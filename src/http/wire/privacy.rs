@@ -1,8 +1,9 @@
 //! The deprecated `privacy` of tokens on the wire.
 
 use crate::domain::container::Container;
-use crate::domain::privacy::Privacy;
+use crate::domain::privacy::{CLASSIFICATIONS, IMPACT_LEVELS, Privacy};
 use crate::domain::token::Token;
+use crate::http::wire::answer::{Answer as _, answer};
 use crate::http::wire::{Fields, Object};
 
 /// The containers and the privacy of a request without containers. A wrong `privacy` gives an empty
@@ -27,9 +28,16 @@ pub(super) fn write(object: &mut Object, token: &Token) {
     else {
         return;
     };
-    object.object("privacy", |privacy| {
-        privacy.text("classification", classification);
-        privacy.text("impact_level", impact_level);
-        privacy.text("restriction_policy", token.kind.restriction_policy());
-    });
+    let shown = (classification, impact_level, token.kind.restriction_policy());
+    object.object("privacy", |privacy| PrivacyAnswer::fill(privacy, shown));
+}
+
+answer! {
+    pub(in crate::http) PrivacyAnswer<'a>(it: (&'a str, &'a str, &'a str)):
+        "Derived from the first container."
+    {
+        has classification: word(CLASSIFICATIONS) = it.0;
+        has impact_level: word(IMPACT_LEVELS) = it.1;
+        has restriction_policy: word(["mask", "redact"]) = it.2;
+    }
 }

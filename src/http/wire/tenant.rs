@@ -7,8 +7,8 @@ use serde_json::Value;
 use crate::app::{TenantChange, TokenUsage, TypeUsage};
 use crate::bounds::{NAME_CHARS_MAX, SETTING_BYTES_MAX, SETTINGS_MAX};
 use crate::domain::mistakes::Mistakes;
-use crate::domain::tenant::{Tenant, Threeds};
-use crate::http::wire::answer::answer;
+use crate::domain::tenant::{Tenant, TenantKind, Threeds};
+use crate::http::wire::answer::{Answer as _, answer};
 use crate::http::wire::{Fields, Json, Object, WRONG_TYPE};
 
 pub(crate) fn parse_change(body: &Value) -> Result<TenantChange, Mistakes> {
@@ -66,7 +66,8 @@ fn allowed_values(name: &str) -> Option<&'static [&'static str]> {
 }
 
 pub(crate) fn render(tenant: &Tenant) -> Json {
-    let mut object = render_members(tenant);
+    let mut object = Object::new();
+    TenantAnswer::fill(&mut object, tenant);
     object.object("settings", |settings| {
         let quotas = tenant.quotas.texts();
         // Clients read quotas among the settings. A setting of the same name does not hide a quota.
@@ -84,7 +85,8 @@ pub(crate) fn render(tenant: &Tenant) -> Json {
 
 /// The operator's view, with members that only the operator can set.
 pub(crate) fn render_for_operator(tenant: &Tenant) -> Json {
-    let mut object = render_members(tenant);
+    let mut object = Object::new();
+    TenantAnswer::fill(&mut object, tenant);
     object.flag("threeds", tenant.threeds == Threeds::Enabled);
     object.object("quotas", |quotas| {
         for (name, value) in tenant.quotas.texts() {
@@ -95,6 +97,17 @@ pub(crate) fn render_for_operator(tenant: &Tenant) -> Json {
 }
 
 answer! {
+    /// The members that every view of a tenant begins with.
+    pub(in crate::http) TenantAnswer<'a>(it: &'a Tenant) {
+        has id: id = it.id;
+        has owner_id: id = it.id, "The tenant's own id: there are no users.";
+        has name: text = &it.name;
+        has type: word(TenantKind::ALL.map(TenantKind::as_str)) = it.kind.as_str();
+        has created_at: time = it.created_at;
+        may_have modified_by: id = it.modified_by;
+        may_have modified_at: time = it.modified_at;
+    }
+
     /// The format of older clients, with the total where newer ones read it.
     pub(crate) Usage<'a>(it: &'a TokenUsage) {
         has token_report: object(TokenReport) = it;
@@ -114,17 +127,4 @@ answer! {
         has count: number = it.count;
         has last_created_at: time = it.last_created_at;
     }
-}
-
-fn render_members(tenant: &Tenant) -> Object {
-    let mut object = Object::new();
-    object.display("id", tenant.id);
-    // This server has no users: the tenant is its own owner.
-    object.display("owner_id", tenant.id);
-    object.text("name", &tenant.name);
-    object.text("type", tenant.kind.as_str());
-    object.time("created_at", tenant.created_at);
-    object.optional_display("modified_by", tenant.modified_by);
-    object.optional_time("modified_at", tenant.modified_at);
-    object
 }

@@ -168,11 +168,7 @@ pub(in crate::store) fn check_start(bytes: &[u8]) -> Result<&[u8], InvalidPiece>
     }
 }
 
-impl From<io::Error> for ArchiveFailure {
-    fn from(error: io::Error) -> Self {
-        Self::Target(error)
-    }
-}
+from_causes!(ArchiveFailure: io::Error => Self::Target);
 
 impl From<StorageFailure> for ArchiveFailure {
     /// The writer reports failures of the vault's own disk.

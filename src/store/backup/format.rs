@@ -70,17 +70,7 @@ impl BackupFailure {
     }
 }
 
-impl From<io::Error> for BackupFailure {
-    fn from(error: io::Error) -> Self {
-        Self::Target(error)
-    }
-}
-
-impl From<StorageFailure> for BackupFailure {
-    fn from(failure: StorageFailure) -> Self {
-        Self::Vault(failure)
-    }
-}
+from_causes!(BackupFailure: io::Error => Self::Target, StorageFailure => Self::Vault);
 
 impl fmt::Display for BackupFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

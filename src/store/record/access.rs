@@ -1,8 +1,5 @@
 //! Applications, their keys and their sessions, version 1.
 
-use serde::{Serialize as _, Serializer};
-use serde_json::value::RawValue;
-
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::application::{ApiKey, Application, ApplicationKind, KeyForm};
 use crate::domain::id::{AccessSessionId, ApplicationId, TenantId};
@@ -11,7 +8,8 @@ use crate::domain::web_origin::{AllowedOrigins, WebOrigin};
 use crate::secret::Secret;
 use crate::store::record::encoding::{BadRecord, EncodeFailed};
 use crate::store::record::shape::{
-    Members, Shape, Sparse, Stored, decode_shape, encode_shape, flags, members, put, record, texts,
+    Members, Shape, Sparse, decode_shape, encode_shape, flags, members, put, record, stored_as,
+    texts,
 };
 
 /// An API key and the tag that finds it.
@@ -80,15 +78,7 @@ impl Shape for KeyRecord {
     }
 }
 
-impl Stored for AllowedOrigins {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.texts().collect::<Vec<_>>().serialize(serializer)
-    }
-
-    fn read(json: &RawValue) -> Option<Self> {
-        Stored::read(json).and_then(Self::new)
-    }
-}
+stored_as! { AllowedOrigins: |it| it.texts().collect::<Vec<_>>(), Self::new; }
 
 impl Sparse for AllowedOrigins {
     fn is_left_out(&self) -> bool {

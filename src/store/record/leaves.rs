@@ -16,7 +16,9 @@ use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
 use crate::domain::token_type::TokenType;
 use crate::secret::Secret;
-use crate::store::record::shape::{Json, Members, Shape, Stored, members, plain, put, text, texts};
+use crate::store::record::shape::{
+    AsStored, Json, Members, Shape, Stored, members, put, stored_as, text, texts,
+};
 
 texts! { as_str: Attribute, Container, Operator, Permission, TokenType, Transform; }
 
@@ -41,41 +43,18 @@ impl Shape for Access {
 }
 
 macro_rules! ids {
-    ($($type:ty),+) => {$(
-        impl Stored for $type {
-            fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                self.uuid().serialize(serializer)
-            }
-
-            fn read(json: &RawValue) -> Option<Self> {
-                plain(json).map(Self::new)
-            }
-        }
-    )+};
+    ($($type:ty),+) => { stored_as! { $($type: |it| it.uuid(), |id| Some(Self::new(id));)+ } };
 }
 
 ids! { AccessSessionId, ApplicationId, KeyId, ReactorId, TenantId }
 
-/// Microseconds since 1970.
-impl Stored for Timestamp {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_i64(self.micros())
-    }
-
-    fn read(json: &RawValue) -> Option<Self> {
-        plain(json).map(Self::from_micros)
-    }
-}
-
-/// Microseconds.
-impl Stored for Duration {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_u64(u64::try_from(self.as_micros()).unwrap_or(u64::MAX))
-    }
-
-    fn read(json: &RawValue) -> Option<Self> {
-        plain(json).map(Self::from_micros)
-    }
+// Times are microseconds since 1970.
+stored_as! {
+    AnswerSeed: |it| AsStored(it.expose()), |seed| Some(Self::new(seed));
+    Duration: |it| u64::try_from(it.as_micros()).unwrap_or(u64::MAX),
+        |micros| Some(Self::from_micros(micros));
+    Secret<[u8; N]> [const N: usize]: |it| AsStored(it.expose()), |bytes| Some(Self::new(bytes));
+    Timestamp: |it| it.micros(), |micros| Some(Self::from_micros(micros));
 }
 
 /// Hexadecimal, as every hash, tag and key.
@@ -86,26 +65,6 @@ impl<const N: usize> Stored for [u8; N] {
 
     fn read(json: &RawValue) -> Option<Self> {
         hex::decode(&text(json)?)
-    }
-}
-
-impl<const N: usize> Stored for Secret<[u8; N]> {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.expose().write(serializer)
-    }
-
-    fn read(json: &RawValue) -> Option<Self> {
-        Stored::read(json).map(Self::new)
-    }
-}
-
-impl Stored for AnswerSeed {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.expose().write(serializer)
-    }
-
-    fn read(json: &RawValue) -> Option<Self> {
-        Stored::read(json).map(Self::new)
     }
 }
 

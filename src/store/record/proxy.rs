@@ -1,6 +1,5 @@
 //! Proxies, version 1.
 
-use serde::Serializer;
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -13,7 +12,7 @@ use crate::domain::proxy::transform::{Given, Side, Transforms};
 use crate::domain::proxy::{Configuration, Destination, Proxy, ProxyKey, ProxySettings};
 use crate::secret::Secret;
 use crate::store::record::shape::{
-    Json, Members, Shape, Sparse, Stored, plain, put, put_sparse, record, text, texts,
+    AsStored, Json, Members, Shape, Sparse, plain, put, put_sparse, record, stored_as, texts,
 };
 
 record! { encode_proxy, decode_proxy(tenant: TenantId, id: ProxyId): Proxy {
@@ -93,31 +92,14 @@ fn read_given(members: &Members<'_>, side: Side) -> Option<Transforms> {
     Some(read.with_given(given))
 }
 
-/// Keeps the order of the request.
-impl Stored for Configuration {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(|(name, value)| (name, value.expose())))
-    }
-
-    fn read(json: &RawValue) -> Option<Self> {
-        let entries: Vec<(String, String)> = plain(json)?;
-        Some(Self(entries.into_iter().map(|(name, value)| (name, Secret::new(value))).collect()))
-    }
+stored_as! {
+    // Keeps the order of the request.
+    Configuration: |it| it.0.iter().map(AsStored).collect::<Vec<_>>(), |entries| Some(Self(entries));
+    ClientCertificate: |it| it.pem().expose(), |pem: Secret<String>| Self::parse(pem.expose());
 }
 
 impl Sparse for Configuration {
     fn is_left_out(&self) -> bool {
         self.0.is_empty()
-    }
-}
-
-impl Stored for ClientCertificate {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.pem().expose())
-    }
-
-    fn read(json: &RawValue) -> Option<Self> {
-        let pem = Secret::new(text(json)?.into_owned());
-        Self::parse(pem.expose())
     }
 }

@@ -9,7 +9,7 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::program::Runtime;
 use crate::domain::reactor::{ProgramAnswer, Reactor, ReactorResult, ReactorSettings};
 use crate::secret::Secret;
-use crate::store::record::shape::{Json, Stored, members, plain, record, text};
+use crate::store::record::shape::{Json, Stored, members, plain, record, stored_as};
 
 record! { encode_reactor, decode_reactor(tenant: TenantId, id: ReactorId): Reactor {
     ..settings, created_by, created_at, modified_by?, modified_at?, answer_seed,
@@ -24,25 +24,10 @@ members! {
     ProgramAnswer { status, headers?, body }
 }
 
-impl Stored for Secret<String> {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.expose())
-    }
-
-    fn read(json: &RawValue) -> Option<Self> {
-        Some(Self::new(text(json)?.into_owned()))
-    }
-}
-
-impl Stored for (String, Secret<String>) {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq([&self.0, self.1.expose()])
-    }
-
-    fn read(json: &RawValue) -> Option<Self> {
-        let (name, value): (String, String) = plain(json)?;
-        Some((name, Secret::new(value)))
-    }
+stored_as! {
+    Secret<String>: |it| it.expose(), |text| Some(Self::new(text));
+    (String, Secret<String>): |it| (&it.0, it.1.expose()),
+        |(name, value): (String, String)| Some((name, Secret::new(value)));
 }
 
 /// Keeps the runtime in the request's own text.

@@ -200,10 +200,28 @@ macro_rules! flags {
     )+};
 }
 
+/// Implements [`Stored`] for types that are written as another value: the value, and the function
+/// that reads it back.
+macro_rules! stored_as {
+    ($($type:ty $([$($generic:tt)+])?: |$it:ident| $value:expr, $read:expr;)+) => {$(
+        impl $(<$($generic)+>)? $crate::store::record::shape::Stored for $type {
+            fn write<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let $it = self;
+                serde::Serialize::serialize(&$value, serializer)
+            }
+
+            fn read(json: &serde_json::value::RawValue) -> Option<Self> {
+                $crate::store::record::shape::Stored::read(json).and_then($read)
+            }
+        }
+    )+};
+}
+
 pub(super) use flags;
 pub(super) use members;
 pub(super) use read_rows;
 pub(super) use record;
+pub(super) use stored_as;
 pub(super) use texts;
 pub(super) use words;
 pub(super) use write_rows;
@@ -348,7 +366,7 @@ macro_rules! same_in_json {
 }
 
 same_in_json! {
-    bool, u8, u16, u32, u64, usize, Uuid, String, Value, Map<String, Value>,
+    bool, i64, u8, u16, u32, u64, usize, Uuid, String, Value, Map<String, Value>,
     BTreeMap<String, String>, (String, String)
 }
 

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::domain::id::{SessionId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::store::record::shape::{
-    Members, Stored, members, plain, record, text, texts, words, write_tagged,
+    AsStored, Members, Stored, members, plain, record, stored_as, text, texts, words, write_tagged,
 };
 use crate::threeds::codes::{
     AcsInformation, CancelReason, Category, ChallengePreference, ChallengeType, Channel,
@@ -88,25 +88,11 @@ codes! {
     MethodOutcome, Reason, TransactionStatus, WhitelistSource, WhitelistStatus, YesNo,
 }
 
-impl<const MIN: usize, const MAX: usize> Stored for Digits<MIN, MAX> {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-
-    fn read(json: &RawValue) -> Option<Self> {
-        Self::parse(&text(json)?)
-    }
-}
-
-/// The code of the status.
-impl Stored for FinalStatus {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.status().write(serializer)
-    }
-
-    fn read(json: &RawValue) -> Option<Self> {
-        Stored::read(json).and_then(Self::from_status)
-    }
+stored_as! {
+    Digits<MIN, MAX> [const MIN: usize, const MAX: usize]: |it| it.as_str(),
+        |text: String| Self::parse(&text);
+    // The code of the status.
+    FinalStatus: |it| AsStored(&it.status()), Self::from_status;
 }
 
 /// An object with one member.

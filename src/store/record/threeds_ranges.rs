@@ -3,13 +3,12 @@
 
 use std::sync::Arc;
 
-use serde::Serializer;
 use serde_json::value::RawValue;
 
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::record::encoding::{BadRecord, EncodeFailed, VERSION, bad, body, encode};
-use crate::store::record::shape::{AsStored, Stored, encode_shape, members, record, text};
+use crate::store::record::shape::{AsStored, Stored, encode_shape, members, record, stored_as};
 use crate::threeds::ranges::{AccountRange, DirectoryRanges, RangeTable};
 use crate::threeds::version::{NamedVersion, ProtocolVersion};
 
@@ -38,15 +37,7 @@ members! { AccountRange {
     start, end, acs_start, acs_end, ds_start?, ds_end?, method_url?, acs_information?,
 } }
 
-impl Stored for Arc<str> {
-    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self)
-    }
-
-    fn read(json: &RawValue) -> Option<Self> {
-        text(json).map(Self::from)
-    }
-}
+stored_as! { Arc<str>: |it| &**it, |text: String| Some(Self::from(text)); }
 
 pub fn encode_known_ranges(
     known: &DirectoryRanges,

@@ -35,7 +35,7 @@ pub(crate) use frames::{
 pub(crate) use http2::{again_over_http2, only_http1, over_http2};
 pub(crate) use postgres::{Cluster, Database, lacks_data_file, needs_data_file, on_postgres};
 pub(crate) use processes::{has_several_processes, needs_one_process};
-pub(crate) use program::{Ended, Running, output_of, program, run, with_other_program};
+pub(crate) use program::{Ended, Running, json_lines, output_of, program, run, with_other_program};
 pub(crate) use psp::{Clients, Cut, Offer, Psp, Received};
 pub(crate) use reads::{Attacked, cpu_of_reads};
 pub(crate) use request::{Request, delete, get, options, patch, post, put};

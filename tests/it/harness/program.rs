@@ -38,6 +38,17 @@ impl Ended {
         let done = self.with_code(0);
         serde_json::from_str(&done.stdout).expect("the command prints JSON")
     }
+
+    /// The lines of JSON on the standard output of a command that succeeded.
+    #[track_caller]
+    pub(crate) fn json_lines(self) -> Vec<Value> {
+        json_lines(&self.with_code(0).stdout)
+    }
+}
+
+#[track_caller]
+pub(crate) fn json_lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 impl From<Output> for Ended {

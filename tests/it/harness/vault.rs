@@ -472,6 +472,12 @@ impl Vault {
         text(&self.operator(&[&made[..], &["--permission", permission]].concat()).json()["key"])
     }
 
+    /// The entries of the whole audit chain, in its order.
+    #[track_caller]
+    pub(crate) fn chain(&self) -> Vec<Value> {
+        self.operator(&["audit", "export"]).json_lines()
+    }
+
     pub(crate) fn operator(&self, arguments: &[&str]) -> Ended {
         self.operator_with_input(arguments, "")
     }

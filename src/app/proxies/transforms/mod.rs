@@ -207,14 +207,6 @@ impl Proxies<'_> {
     }
 }
 
-impl From<Error> for TransformFailure {
-    fn from(error: Error) -> Self {
-        Self::App(error)
-    }
-}
+from_causes!(TransformFailure: Error => Self::App);
 
-impl std::fmt::Debug for Surroundings<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Surroundings").finish_non_exhaustive()
-    }
-}
+opaque_debug!(Surroundings<'_>);

@@ -23,8 +23,8 @@ pub struct BinFile {
     line: u32,
     limits: Limits,
     reading: Reading,
-    primary: Vec<Primary>,
-    additional: Vec<Additional>,
+    primary: Vec<Placed<Row>>,
+    additional: Vec<Placed<AdditionalRow>>,
     texts: HashMap<Box<str>, TextId>,
     mistakes: Vec<BinFileError>,
 }
@@ -52,10 +52,6 @@ enum Reading {
 }
 
 impl BinFile {
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     #[cfg(test)]
     pub(super) fn with_limits(limits: Limits) -> Self {
         Self { limits, ..Self::default() }
@@ -130,7 +126,7 @@ impl BinFile {
         if self.primary.len().saturating_add(self.additional.len()) >= self.limits.ranges {
             return Err(BinMistake::TooManyRanges);
         }
-        match fields.role {
+        match fields.get(Column::Role) {
             "" | "primary" => self.read_primary(fields),
             "additional" => self.read_additional(fields),
             _ => Err(BinMistake::Role),
@@ -139,45 +135,45 @@ impl BinFile {
 
     fn read_primary(&mut self, fields: Fields<'_>) -> Result<(), BinMistake> {
         let row = Row {
-            brand: Brand::parse(fields.brand).ok_or(BinMistake::Brand)?,
-            funding: word(fields.funding, Funding::parse, BinMistake::Funding)?,
-            authentication: word(
-                fields.authentication,
+            brand: Brand::parse(fields.get(Column::Brand)).ok_or(BinMistake::Brand)?,
+            funding: fields.word(Column::Funding, Funding::parse, BinMistake::Funding)?,
+            authentication: fields.word(
+                Column::Authentication,
                 Authentication::parse,
                 BinMistake::Authentication,
             )?,
-            segment: word(fields.segment, Segment::parse, BinMistake::Segment)?,
-            country: word(fields.country, Country::parse, BinMistake::Country)?,
-            issuer: self.text(fields.issuer)?,
-            product: self.text(fields.product)?,
+            segment: fields.word(Column::Segment, Segment::parse, BinMistake::Segment)?,
+            country: fields.word(Column::Country, Country::parse, BinMistake::Country)?,
+            issuer: self.text(fields.get(Column::Issuer))?,
+            product: self.text(fields.get(Column::Product))?,
             additional: AdditionalRows::default(),
         };
         let span = span(fields)?;
-        self.primary.push(Primary { span, line: self.line, row });
+        self.primary.push(Placed { span, line: self.line, row });
         Ok(())
     }
 
     fn read_additional(&mut self, fields: Fields<'_>) -> Result<(), BinMistake> {
-        if !fields.segment.is_empty() || !fields.product.is_empty() {
+        if !fields.get(Column::Segment).is_empty() || !fields.get(Column::Product).is_empty() {
             return Err(BinMistake::PrimaryColumn);
         }
         let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-        if !fields.brand.bytes().all(is_name) {
+        if !fields.get(Column::Brand).bytes().all(is_name) {
             return Err(BinMistake::Brand);
         }
         let row = AdditionalRow {
-            brand: self.text(fields.brand)?.ok_or(BinMistake::Brand)?,
-            funding: word(fields.funding, Funding::parse, BinMistake::Funding)?,
-            authentication: word(
-                fields.authentication,
+            brand: self.text(fields.get(Column::Brand))?.ok_or(BinMistake::Brand)?,
+            funding: fields.word(Column::Funding, Funding::parse, BinMistake::Funding)?,
+            authentication: fields.word(
+                Column::Authentication,
                 Authentication::parse,
                 BinMistake::Authentication,
             )?,
-            country: word(fields.country, Country::parse, BinMistake::Country)?,
-            issuer: self.text(fields.issuer)?,
+            country: fields.word(Column::Country, Country::parse, BinMistake::Country)?,
+            issuer: self.text(fields.get(Column::Issuer))?,
         };
         let span = span(fields)?;
-        self.additional.push(Additional { span, line: self.line, row });
+        self.additional.push(Placed { span, line: self.line, row });
         Ok(())
     }
 
@@ -223,7 +219,7 @@ impl BinFile {
         let mut next = 0usize;
         let mut primary = self.primary.iter_mut().peekable();
         while let Some(first) = self.additional.get(next) {
-            let same = |row: &&Additional| row.span == first.span;
+            let same = |row: &&Placed<AdditionalRow>| row.span == first.span;
             let count = self.additional.iter().skip(next).take_while(same).count();
             let rows = u32::try_from(next).ok().zip(u8::try_from(count).ok());
             let rows = rows.filter(|_| count <= BIN_ADDITIONAL_MAX);
@@ -255,35 +251,16 @@ impl BinFile {
 }
 
 #[derive(Debug)]
-struct Primary {
+struct Placed<R> {
     span: Span,
     line: u32,
-    row: Row,
-}
-
-#[derive(Debug)]
-struct Additional {
-    span: Span,
-    line: u32,
-    row: AdditionalRow,
+    row: R,
 }
 
 fn span(fields: Fields<'_>) -> Result<Span, BinMistake> {
-    Span::parse(fields.first, fields.last).map_err(|why| match why {
+    Span::parse(fields.get(Column::First), fields.get(Column::Last)).map_err(|why| match why {
         SpanMistake::Backwards => BinMistake::RangeBackwards,
         SpanMistake::DifferentLengths => BinMistake::DifferentLengths,
         SpanMistake::NotAPrefix => BinMistake::NotAPrefix,
     })
-}
-
-/// A word of a fixed list, or an empty field.
-fn word<T>(
-    text: &str,
-    parse: fn(&str) -> Option<T>,
-    mistake: BinMistake,
-) -> Result<Option<T>, BinMistake> {
-    if text.is_empty() {
-        return Ok(None);
-    }
-    parse(text).map(Some).ok_or(mistake)
 }

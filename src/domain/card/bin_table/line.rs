@@ -72,17 +72,17 @@ fn append<'a>(field: &mut Cow<'a, str>, text: &'a str) {
 }
 
 words! {
-    pub enum Column {
-        Authentication = "authentication";
-        Brand = "brand";
-        Country = "country";
-        First = "first";
-        Funding = "funding";
-        Issuer = "issuer";
-        Last = "last";
-        Product = "product";
-        Role = "role";
-        Segment = "segment";
+    pub enum Column: place -> usize {
+        Authentication = "authentication", 0;
+        Brand = "brand", 1;
+        Country = "country", 2;
+        First = "first", 3;
+        Funding = "funding", 4;
+        Issuer = "issuer", 5;
+        Last = "last", 6;
+        Product = "product", 7;
+        Role = "role", 8;
+        Segment = "segment", 9;
     }
 }
 
@@ -103,20 +103,9 @@ pub(super) fn header(fields: &[Cow<'_, str>]) -> Result<Vec<Column>, BinMistake>
     }
 }
 
-/// The fields of one row by name; empty where the file has no such column.
+/// The fields of one row by the places of their columns; empty where the file has no such column.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Fields<'a> {
-    pub(super) authentication: &'a str,
-    pub(super) brand: &'a str,
-    pub(super) country: &'a str,
-    pub(super) first: &'a str,
-    pub(super) funding: &'a str,
-    pub(super) issuer: &'a str,
-    pub(super) last: &'a str,
-    pub(super) product: &'a str,
-    pub(super) role: &'a str,
-    pub(super) segment: &'a str,
-}
+pub(super) struct Fields<'a>([&'a str; Column::ALL.len()]);
 
 impl<'a> Fields<'a> {
     pub(super) fn of(columns: &[Column], fields: &'a [Cow<'_, str>]) -> Result<Self, BinMistake> {
@@ -125,20 +114,25 @@ impl<'a> Fields<'a> {
         }
         let mut named = Self::default();
         for (column, field) in columns.iter().zip(fields) {
-            let place = match column {
-                Column::Authentication => &mut named.authentication,
-                Column::Brand => &mut named.brand,
-                Column::Country => &mut named.country,
-                Column::First => &mut named.first,
-                Column::Funding => &mut named.funding,
-                Column::Issuer => &mut named.issuer,
-                Column::Last => &mut named.last,
-                Column::Product => &mut named.product,
-                Column::Role => &mut named.role,
-                Column::Segment => &mut named.segment,
-            };
-            *place = field.as_ref();
+            if let Some(place) = named.0.get_mut(column.place()) {
+                *place = field.as_ref();
+            }
         }
         Ok(named)
+    }
+
+    pub(super) fn get(&self, column: Column) -> &'a str {
+        self.0.get(column.place()).copied().unwrap_or_default()
+    }
+
+    /// A word of a fixed list, or an empty field.
+    pub(super) fn word<T>(
+        &self,
+        column: Column,
+        parse: fn(&str) -> Option<T>,
+        mistake: BinMistake,
+    ) -> Result<Option<T>, BinMistake> {
+        let text = self.get(column);
+        if text.is_empty() { Ok(None) } else { parse(text).map(Some).ok_or(mistake) }
     }
 }

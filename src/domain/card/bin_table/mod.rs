@@ -76,7 +76,7 @@ impl BinTable {
     /// Returns every mistake of the text, up to a bound, if it has any.
     #[cfg(any(fuzzing, test))]
     pub fn parse(text: &str) -> Result<Self, Vec<mistake::BinFileError>> {
-        let mut file = BinFile::new();
+        let mut file = BinFile::default();
         for line in text.lines() {
             file.line(line);
         }

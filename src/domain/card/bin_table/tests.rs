@@ -218,7 +218,7 @@ fn rows_and_texts_are_bounded_and_said_once() {
 
 #[test]
 fn reading_stops_at_the_bound_of_mistakes() {
-    let mut file = BinFile::new();
+    let mut file = BinFile::default();
     file.line(HEADER);
     for _ in 0..BIN_FILE_MISTAKES_MAX {
         assert!(!file.is_done());

@@ -1,16 +1,17 @@
 //! Applications, their keys, permissions and templates.
 
-use crate::bounds::{KEYS_PER_APPLICATION_MAX, NAME_CHARS_MAX, ORIGINS_MAX, RULES_MAX};
-use crate::domain::application::ApplicationKind;
+use crate::bounds::{KEYS_PER_APPLICATION_MAX, NAME_CHARS_MAX, RULES_MAX};
 use crate::domain::id::ApplicationId;
 use crate::http::Schema;
 use crate::http::openapi::operations::shared::{
-    authors, by_number, container, list_of, offset_page, offset_page_of, permissions,
-    permissions_request, rule_request, without,
+    by_number, container, list_of, offset_page, offset_page_of, permissions_request, rule_request,
+    without,
 };
 use crate::http::openapi::{Description, LOCATION, Tag};
 use crate::http::path::PathParameter as _;
 use crate::http::wire::answer::Answer as _;
+use crate::http::wire::application::{ApplicationAnswer, kind_schema, origins_schema};
+use crate::http::wire::key::KeyAnswer;
 use crate::http::wire::permission::PermissionAnswer;
 use crate::http::wire::template::TemplateAnswer;
 
@@ -71,7 +72,7 @@ fn applications() -> Vec<Description> {
             .fails(409, "The tenant has as many applications as it can."),
         by_number(Description::new("ListApplications", Tag::Applications, "List applications"))
             .query("id", Schema::list(ApplicationId::schema()))
-            .query("type", Schema::list(kind()))
+            .query("type", Schema::list(kind_schema()))
             .answers(200, "A page of applications.", offset_page(application()))
             .shows("private", "A private application", offset_page_of(&read())),
         Description::new(
@@ -137,7 +138,7 @@ fn catalogs() -> Vec<Description> {
     let template = || Schema::reference("ApplicationTemplate");
     vec![
         Description::new("ListPermissions", Tag::Applications, "List permissions")
-            .query("application_type", kind())
+            .query("application_type", kind_schema())
             .answers(
                 200,
                 "All permissions, or those that applications of the type may hold.",
@@ -161,58 +162,19 @@ fn catalogs() -> Vec<Description> {
     ]
 }
 
-fn kind() -> Schema {
-    Schema::word(ApplicationKind::ALL.map(ApplicationKind::as_str))
-}
-
 fn name() -> Schema {
     Schema::text().chars(1, NAME_CHARS_MAX)
 }
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     vec![
-        ("Application", application()),
-        ("ApplicationKey", key()),
+        ("Application", ApplicationAnswer::schema()),
+        ("ApplicationKey", KeyAnswer::schema()),
         ("ApplicationTemplate", TemplateAnswer::schema()),
         ("CreateApplicationRequest", create_request()),
         ("UpdateApplicationRequest", update_request()),
         ("AccessRuleRequest", rule_request().has("container", container())),
     ]
-}
-
-fn application() -> Schema {
-    let members = Schema::object()
-        .has("id", Schema::uuid())
-        .has("tenant_id", Schema::uuid())
-        .has("name", Schema::text())
-        .may_have(
-            "key",
-            Schema::text().about("The text of the first key, only in the answer that made it."),
-        )
-        .has("keys", Schema::list(Schema::reference("ApplicationKey")))
-        .has("type", kind())
-        .has("permissions", permissions())
-        .has("rules", Schema::list(Schema::reference("AccessRule")))
-        .may_have("allowed_origins", origins());
-    authors(members).closed()
-}
-
-fn origins() -> Schema {
-    Schema::list(Schema::text()).up_to_items(ORIGINS_MAX).about(
-        "Origins of the pages that may show card fields with a key of the application, such as \
-         `https://shop.example`. Only public applications have them.",
-    )
-}
-
-fn key() -> Schema {
-    Schema::object()
-        .has("id", Schema::uuid())
-        .has("tenant_id", Schema::uuid())
-        .may_have("key", Schema::text().about("The text, only in the answer that made the key."))
-        .has("version", Schema::word(["v1"]))
-        .may_have("created_by", Schema::uuid())
-        .has("created_at", Schema::time())
-        .closed()
 }
 
 fn rules() -> Schema {
@@ -223,10 +185,10 @@ fn create_request() -> Schema {
     Schema::object()
         .about("There must be permissions or rules. A management application has permissions only.")
         .has("name", name())
-        .has("type", kind())
+        .has("type", kind_schema())
         .takes("permissions", permissions_request())
         .takes("rules", rules())
-        .takes("allowed_origins", origins())
+        .takes("allowed_origins", origins_schema())
         .takes("create_key", Schema::flag().about("Makes a first key.").or_else(true))
 }
 
@@ -236,5 +198,5 @@ fn update_request() -> Schema {
         .has("name", name())
         .takes("permissions", permissions_request())
         .takes("rules", rules())
-        .takes("allowed_origins", origins())
+        .takes("allowed_origins", origins_schema())
 }

@@ -1,12 +1,11 @@
 //! The caller's own tenant.
 
 use crate::bounds::{NAME_CHARS_MAX, SETTING_BYTES_MAX, SETTINGS_MAX};
-use crate::domain::tenant::TenantKind;
 use crate::http::Schema;
 use crate::http::openapi::operations::shared::{by_number, offset_page};
 use crate::http::openapi::{Description, Tag};
 use crate::http::wire::answer::Answer as _;
-use crate::http::wire::tenant::Usage;
+use crate::http::wire::tenant::{TenantAnswer, Usage};
 
 const TENANT: &str = r#"{"id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e",
     "owner_id":"01a1dd38-4d57-49ac-a33c-12c26cc2569e","name":"Shop","type":"test",
@@ -78,16 +77,7 @@ pub(super) fn operations() -> Vec<Description> {
 }
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
-    let tenant = Schema::object()
-        .has("id", Schema::uuid())
-        .has("owner_id", Schema::uuid().about("The tenant's own id: there are no users."))
-        .has("name", Schema::text())
-        .has("type", Schema::word(TenantKind::ALL.map(TenantKind::as_str)))
-        .has("created_at", Schema::time())
-        .may_have("modified_by", Schema::uuid())
-        .may_have("modified_at", Schema::time())
-        .has("settings", Schema::map(Schema::text()))
-        .closed();
+    let tenant = TenantAnswer::schema().has("settings", Schema::map(Schema::text()));
     let request = Schema::object()
         .has("name", Schema::text().chars(1, NAME_CHARS_MAX))
         .takes("settings", settings());

@@ -11,6 +11,7 @@ use crate::http::openapi::operations::shared::{
 };
 use crate::http::wire::answer::Answer as _;
 use crate::http::wire::card::CardAnswer;
+use crate::http::wire::privacy::PrivacyAnswer;
 
 pub(super) fn schemas() -> Vec<(&'static str, Schema)> {
     let token = || Schema::reference("Token");
@@ -45,7 +46,7 @@ fn token_schema() -> Schema {
                 .about("A keyed hash of the value: equal values have equal fingerprints."),
         )
         .has("containers", Schema::list(container()))
-        .may_have("privacy", privacy_answer())
+        .may_have("privacy", PrivacyAnswer::schema().deprecated())
         .may_have("mask", Schema::any().about("Expressions that select what a masked read shows."))
         .may_have("metadata", Schema::map(Schema::text()))
         .may_have("search_indexes", Schema::list(Schema::text()))
@@ -66,16 +67,6 @@ fn extras() -> Schema {
         .has("deduplicated", Schema::flag().about("True if the token existed before."))
         .may_have("deduplication_behavior", behavior)
         .closed()
-}
-
-fn privacy_answer() -> Schema {
-    Schema::object()
-        .about("Derived from the first container.")
-        .has("classification", Schema::word(CLASSIFICATIONS))
-        .has("impact_level", Schema::word(IMPACT_LEVELS))
-        .has("restriction_policy", Schema::word(["mask", "redact"]))
-        .closed()
-        .deprecated()
 }
 
 fn bank_details() -> Schema {

@@ -32,7 +32,7 @@ use crate::bounds::{
 use crate::crypto::Random;
 use crate::names::{Resolver, first_success};
 use crate::store::engine::postgres::faults::{Fault, Refusal};
-use crate::store::engine::postgres::socket::{Socket, Stream};
+use crate::store::engine::postgres::socket::Socket;
 use crate::store::engine::postgres::tls::{Handshake, HandshakeFailed};
 use crate::store::engine::postgres::url::{DatabaseUrl, Host};
 use crate::store::engine::postgres::wait::{send, wait};
@@ -157,14 +157,14 @@ async fn connect(names: &Resolver, host: &Host) -> Result<Socket, Fault> {
         Host::Socket(directory, port) => {
             let path = directory.join(format!(".s.PGSQL.{port}"));
             let stream = UnixStream::connect(path).await.and_then(UnixStream::into_std);
-            Socket::new(Stream::Unix(stream.map_err(unreachable)?)).map_err(unreachable)
+            Socket::new(stream.map_err(unreachable)?.into()).map_err(unreachable)
         }
         Host::Tcp(name, port) => {
             let stream = connect_to(names, name, *port).await?;
             stream.set_nodelay(true).map_err(unreachable)?;
             keep_alive(&stream).or(Err(Fault::Lost(UNREACHABLE)))?;
             let stream = stream.into_std().map_err(unreachable)?;
-            Socket::new(Stream::Tcp(stream)).map_err(unreachable)
+            Socket::new(stream.into()).map_err(unreachable)
         }
     }
 }

@@ -2,9 +2,8 @@
 //! answer moves the bytes itself ([`super::wire`]). A separate task would cost two thread switches
 //! per answer.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
-use std::os::unix::net::UnixStream;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,6 +11,8 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::ioctl_fionbio;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// A non-blocking stream. It calls no waker when it is ready; use [`Socket::wait`].
@@ -20,36 +21,23 @@ pub(super) struct Socket(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    stream: Stream,
+    stream: OwnedFd,
     /// Bytes may have arrived. Reads are skipped while this is false.
     is_readable: AtomicBool,
     /// A write would have blocked, so [`Socket::wait`] also waits for room to write.
     is_full: AtomicBool,
 }
 
-#[derive(Debug)]
-pub(super) enum Stream {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
 impl Socket {
-    pub(super) fn new(stream: Stream) -> io::Result<Self> {
-        match &stream {
-            Stream::Tcp(stream) => stream.set_nonblocking(true)?,
-            Stream::Unix(stream) => stream.set_nonblocking(true)?,
-        }
+    pub(super) fn new(stream: OwnedFd) -> io::Result<Self> {
+        ioctl_fionbio(&stream, true)?;
         let [is_readable, is_full] = [true, false].map(AtomicBool::new);
         Ok(Self(Arc::new(Inner { stream, is_readable, is_full })))
     }
 
     pub(super) fn close(&self) {
-        let closed = match &self.0.stream {
-            Stream::Tcp(stream) => stream.shutdown(Shutdown::Both),
-            Stream::Unix(stream) => stream.shutdown(Shutdown::Both),
-        };
         // It fails only if the peer has closed the connection.
-        closed.ok();
+        shutdown(&self.0.stream, Shutdown::Both).ok();
     }
 
     /// Blocks until bytes can be moved, or until the timeout.
@@ -58,10 +46,7 @@ impl Socket {
         if self.0.is_full.swap(false, Ordering::Relaxed) {
             events |= PollFlags::OUT;
         }
-        let mut watched = [match &self.0.stream {
-            Stream::Tcp(stream) => PollFd::new(stream, events),
-            Stream::Unix(stream) => PollFd::new(stream, events),
-        }];
+        let mut watched = [PollFd::new(&self.0.stream, events)];
         let at_most = Timespec {
             tv_sec: i64::try_from(at_most.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: at_most.subsec_nanos().into(),
@@ -83,9 +68,8 @@ impl AsyncRead for Socket {
         }
         let free = buffer.initialize_unfilled();
         let room = free.len();
-        let read = again(|| match &self.0.stream {
-            Stream::Tcp(stream) => (&*stream).read(free),
-            Stream::Unix(stream) => (&*stream).read(free),
+        let read = again(|| {
+            Ok(recv(&self.0.stream, &mut *free, RecvFlags::empty()).map(|(read, _)| read)?)
         });
         // A read that returned less than requested has emptied the stream or met its end.
         if !matches!(read, Poll::Ready(Ok(count)) if count == room || count == 0) {
@@ -101,10 +85,7 @@ impl AsyncWrite for Socket {
         _: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = again(|| match &self.0.stream {
-            Stream::Tcp(stream) => (&*stream).write(bytes),
-            Stream::Unix(stream) => (&*stream).write(bytes),
-        });
+        let written = again(|| Ok(send(&self.0.stream, bytes, SendFlags::NOSIGNAL)?));
         if written.is_pending() {
             self.0.is_full.store(true, Ordering::Relaxed);
         }
@@ -116,10 +97,7 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(match &self.0.stream {
-            Stream::Tcp(stream) => stream.shutdown(Shutdown::Write),
-            Stream::Unix(stream) => stream.shutdown(Shutdown::Write),
-        })
+        Poll::Ready(shutdown(&self.0.stream, Shutdown::Write).map_err(io::Error::from))
     }
 }
 
