@@ -196,12 +196,11 @@ impl<'t> Batch<'t> {
             self.pending.iter().filter(|((it, _), _)| it.is_digested())
         {
             let stored;
-            let old = match self.known.get(place) {
-                Some(known) => known,
-                None => {
-                    stored = self.stored.get(*table, key)?;
-                    &stored
-                }
+            let old = if let Some(known) = self.known.get(place) {
+                known
+            } else {
+                stored = self.stored.get(*table, key)?;
+                &stored
             };
             changes.take(digest_key, *table, key, old.as_deref(), new.as_deref())?;
         }
@@ -333,7 +332,7 @@ impl<'t> Batch<'t> {
         let table = range.table();
         let from = match range.bounds().0 {
             Bound::Unbounded => Bound::Included(place(table, &[])),
-            from => from.map(|key| place(table, key)),
+            from @ (Bound::Excluded(_) | Bound::Included(_)) => from.map(|key| place(table, key)),
         };
         let pending: &BTreeMap<Place<'_>, _> = &self.pending;
         let added = pending.range((from, Bound::Unbounded));

@@ -28,6 +28,7 @@ pub(super) type Reply = oneshot::Sender<Result<Verdict, CommitFailure>>;
 /// On the stack for a batch of few changes.
 type Few<T> = SmallVec<[T; 4]>;
 
+#[expect(clippy::large_enum_variant, reason = "nearly all jobs are changes")]
 pub(super) enum Job {
     /// With the turns that the change needs; none in a store of one process.
     Commit(Change, Turns, Reply),

@@ -55,11 +55,12 @@ impl Pair {
 
 pub(super) async fn pair() -> Pair {
     let pair = vaults();
-    let joined = pair.first.processes().join("one.example", ProcessRole::Server).await.unwrap();
+    let (one, two) = (pair.first.processes(), pair.second.processes());
+    let joined = Box::pin(one.join("one.example", ProcessRole::Server)).await.unwrap();
     assert!(joined.leads);
-    let joined = pair.second.processes().join("two.example", ProcessRole::Server).await.unwrap();
+    let joined = Box::pin(two.join("two.example", ProcessRole::Server)).await.unwrap();
     assert_eq!(joined, Beat::default());
-    pair.beat().await;
+    Box::pin(pair.beat()).await;
     pair
 }
 
