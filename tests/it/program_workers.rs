@@ -337,10 +337,6 @@ fn state_and_policy_of(worker: u32) -> Option<(char, u32)> {
     Some((fields.next()?.chars().next()?, fields.nth(37)?.parse().ok()?))
 }
 
-fn policy_of(worker: u32) -> Option<u32> {
-    state_and_policy_of(worker).map(|(_, policy)| policy)
-}
-
 #[test]
 fn a_worker_has_one_descriptor_no_rights_and_walls_around_it() {
     on_runtime(async {
@@ -482,13 +478,14 @@ fn a_tenant_that_computes_long_leaves_the_processors_to_others() {
                 let seen: Vec<_> = workers.filter_map(state_and_policy_of).collect();
                 let of = |policy| seen.iter().filter(|it| it.1 == policy).count();
                 let stopped = seen.iter().filter(|it| it.0 == 'T').count();
-                if (of(NORMAL), of(IDLE), stopped) == (1, turns + 2, 2) {
+                // More are stopped while this process works, for other tests.
+                if (of(NORMAL), of(IDLE)) == (0, turns + 3) && stopped >= 3 {
                     break;
                 }
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        within("one worker with its priority, some in the background, two stopped", is_seen).await;
+        within("all workers in the background, three stopped", is_seen).await;
         // A worker in the background would get nothing beside these threads.
         let busy = BusyProcessors::start();
         let code = "module.exports = () => { let n = 0; while (n < 1e7) n++; return n; }";
@@ -497,24 +494,6 @@ fn a_tenant_that_computes_long_leaves_the_processors_to_others() {
         let outcome = programs.run(long, Arc::new(Host::default())).await.unwrap();
         drop(busy);
         assert_eq!(shown(&outcome), "returned 10000000");
-        // Another one takes the place of one that ends.
-        let normal = |worker: &u32| policy_of(*worker) == Some(NORMAL);
-        let first = workers_with_memory(74).into_iter().find(normal).unwrap();
-        signal(first, Signal::KILL);
-        let is_replaced = async {
-            loop {
-                held.retain_mut(|running| running.as_mut().poll(&mut context).is_pending());
-                let workers = workers_with_memory(74);
-                if workers.iter().any(|it| *it != first && normal(it)) {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        };
-        // Without this right the system keeps a worker in the background.
-        if rustix::process::getuid().is_root() {
-            within("another worker out of the background", is_replaced).await;
-        }
     });
 }
 
