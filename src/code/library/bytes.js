@@ -15,7 +15,7 @@ const encodingOf = (name) => {
   if (name === undefined || name === null || name === '') { return 'utf8'; }
   const found = NAMES[String(name).toLowerCase()];
   if (found === undefined) {
-    const error = new TypeError('Unknown encoding: ' + String(name));
+    const error = new TypeError(`Unknown encoding: '${String(name)}'`);
     error.code = 'ERR_UNKNOWN_ENCODING';
     throw error;
   }

@@ -32,8 +32,15 @@
   const split = uncurry(String.prototype.split);
   const startsWith = uncurry(String.prototype.startsWith);
   const endsWith = uncurry(String.prototype.endsWith);
+  const includes = uncurry(String.prototype.includes);
+  const join = uncurry(Array.prototype.join);
   const isPrototypeOf = uncurry(Object.prototype.isPrototypeOf);
   const ErrorPrototype = Error.prototype;
+  // The engine throws only these.
+  const ENGINE_ERRORS = [
+    globalThis.EvalError, globalThis.InternalError, globalThis.RangeError, globalThis.ReferenceError,
+    globalThis.SyntaxError, TypeError, globalThis.URIError,
+  ].filter((it) => typeof it === 'function').map((it) => it.prototype);
   const PROBE_BYTES = 16 << 20;
 
   // Files of the library by the names that programs require.
@@ -108,6 +115,8 @@
     'url.js': ['URL', 'URLSearchParams'],
     'webcrypto.js': ['crypto', 'CryptoKey'],
   };
+
+  const NOT_DEFINED = ' is not defined';
 
   // Names of hidden members of errors, which only this file and `errors.js` share.
   const thrown = { __proto__: null, describe: null };
@@ -215,6 +224,9 @@
       return module.exports;
     };
     const internal = (name) => (name === 'ports' ? ports : library(name));
+
+    // The code of the program that runs.
+    let program = '';
 
     const packages = new Map();
     const notFound = (name) => {
@@ -463,6 +475,7 @@
     // Runs one program. The answer is JSON text, put together without the program's prototypes.
     return async function run(call) {
       const { code, contract, argument, key, baseUrl } = call;
+      program = code;
       ports.baseUrl = baseUrl;
       ports.key = typeof key === 'string' ? key : null;
       freeze(ports);
@@ -511,7 +524,9 @@
       try {
         if (typeof error === 'object' && error !== null) {
           const { message } = error;
-          if (typeof message === 'string') { return message; }
+          if (typeof message === 'string') {
+            return isEngines(error) ? withoutValues(message) : message;
+          }
           if (isPrototypeOf(ErrorPrototype, error)) { return text(message); }
           return jsonOf(error);
         }
@@ -519,6 +534,28 @@
       } catch {
         return 'The program threw a value without a message';
       }
+    }
+
+    // True for errors that the engine or this library may have made. Those of the library have a code.
+    function isEngines(error) {
+      for (let at = 0; at < ENGINE_ERRORS.length; at++) {
+        if (isPrototypeOf(ENGINE_ERRORS[at], error)) { return true; }
+      }
+      return isPrototypeOf(ErrorPrototype, error) && typeof error.code === 'string';
+    }
+
+    // Such an error quotes what it complains about, which may be a value of the call. A quoted text
+    // stays only if the program's own code has it.
+    function withoutValues(message) {
+      if (endsWith(message, NOT_DEFINED)) {
+        const name = slice(message, 0, message.length - NOT_DEFINED.length);
+        return (includes(program, name) ? name : '...') + NOT_DEFINED;
+      }
+      const parts = split(message, "'");
+      for (let at = 1; at < parts.length; at += 2) {
+        if (!includes(program, parts[at])) { parts[at] = '...'; }
+      }
+      return join(parts, "'");
     }
 
     // The engine throws null when it has no memory for an error, and a program may throw null itself.

@@ -6,7 +6,9 @@ const ports = require('ports');
 
 const snakeName = (name) => name.replace(/([a-z0-9])([A-Z])/g, '$1_$2')
   .replace(/([A-Z])([A-Z][a-z])/g, '$1_$2').toLowerCase();
-const camelName = (name) => name.replace(/_+([a-z0-9])/g, (whole, letter) => letter.toUpperCase());
+// `_extras` becomes `extras`, as in the published clients.
+const camelName = (name) => name.replace(/^_+/, '')
+  .replace(/_+([a-z0-9])/g, (whole, letter) => letter.toUpperCase());
 
 const isPlain = (value) => typeof value === 'object' && value !== null
   && (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null);
