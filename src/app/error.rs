@@ -9,6 +9,8 @@ use crate::store::{CommitFailure, CvcKeyName, StorageFailure};
 
 #[derive(Debug)]
 pub enum Error {
+    /// The stored answer of a program is gone with a value that it was made of.
+    AnswerGone,
     /// The queue of the writer or of a blocking pool is full, or concurrent requests kept changing
     /// the same record.
     Busy,

@@ -90,6 +90,7 @@ pub use outbound::{
     ClientIdentity, Outbound, OutboundFailure, OutboundRequest, OutboundResponse, Sending,
 };
 pub use processes::Beat;
+pub use program_calls::gathered::Gathered;
 pub use program_calls::identity::ProgramIdentity;
 pub use program_calls::{HostedCall, ProgramFailure, ProgramHosts, read_result};
 pub use proxies::expressions::check_expressions;
@@ -177,6 +178,7 @@ pub struct Vault {
     audit_retention: Duration,
     audit_watch: audit::watch::ChainWatch,
     floor: Option<commit::disk::DiskFloor>,
+    opened_at: Timestamp,
     /// The last time at which a sweep had removed everything that was due, in microseconds.
     swept_at: AtomicI64,
     threeds: threeds::state::ThreedsState,

@@ -170,7 +170,8 @@ pub(in crate::app) fn start(
     let archive = ArchiveWatch::of(&store).map_err(failed)?;
     let policy = AuditPolicy::default();
     let reads = ReadQueue::new(policy.reads, &store);
-    let swept_at = AtomicI64::new(clock.now().micros());
+    let opened_at = clock.now();
+    let swept_at = AtomicI64::new(opened_at.micros());
     let audit_watch = ChainWatch::new(clock.now());
     let app = Vault {
         store,
@@ -200,6 +201,7 @@ pub(in crate::app) fn start(
         audit_retention: policy.retention,
         audit_watch,
         floor: None,
+        opened_at,
         swept_at,
         threeds: ThreedsState::default(),
         outbound: OnceLock::new(),

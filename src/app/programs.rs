@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use crate::app::error::Error;
 use crate::app::fair_pool::Credential;
+use crate::app::program_calls::ProgramFailure;
 use crate::domain::id::TenantId;
 use crate::secret::Secret;
 
@@ -139,6 +140,9 @@ pub trait ProgramHost: Debug + Send + Sync {
 
     /// A line that the program wrote with `console` or `logger`.
     fn line(&self, level: LineLevel, text: Secret<String>);
+
+    /// The call ended.
+    fn ended(&self, _failure: Option<&ProgramFailure>) {}
 }
 
 pub type Fetching<'a> =

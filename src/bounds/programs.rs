@@ -80,6 +80,8 @@ pub const PROGRAM_LINES_ALL_MAX: usize = 10_000;
 pub const PROGRAM_LINE_BYTES_MAX: usize = 4 * 1024;
 /// Lines are kept for this long at most, as published.
 pub const PROGRAM_LINES_RETENTION: Duration = Duration::from_hours(30 * 24);
+/// The most tokens and intents whose values a program may get if its answer is to be kept.
+pub const PROGRAM_SOURCES_MAX: usize = 1_000;
 /// Requests that a call of a program may send, together with the programs that it calls.
 pub const PROGRAM_FETCHES_MAX: usize = 100;
 /// Programs that wait for each other: a program, one that it calls, and one that that calls.

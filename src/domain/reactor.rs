@@ -32,7 +32,7 @@ pub struct ReactorSettings {
     pub runtime: Option<Runtime>,
 }
 
-/// A call whose caller does not wait, and its answer.
+/// A call whose caller does not wait. Its answer is remembered like those of idempotency keys.
 #[derive(Debug)]
 pub struct ReactorResult {
     pub id: ReactorRequestId,
@@ -47,7 +47,6 @@ pub struct ReactorResult {
     /// The call has ended by then, with or without an answer.
     pub ends_at: Timestamp,
     pub expires_at: Timestamp,
-    pub answer: Option<ProgramAnswer>,
 }
 
 /// The answer of a program to its caller.

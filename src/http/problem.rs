@@ -36,6 +36,8 @@ pub const LIMITED: &str = "There were too many requests; wait as long as Retry-A
 pub const LIMITED_ON_DEV: &str = "There were too many requests; wait as long as Retry-After says. \
                                   strongroom dev --rate-limits off has no limits.";
 
+const ANSWER_GONE: &str = "The program has run, and its answer is no longer kept: a token or a code whose \
+                           value it got was deleted, moved or used, or has expired.";
 const UPSTREAM: &str = "A server that takes part in 3-D Secure failed; create a new session.";
 const VALIDATION: &str = "One or more validation errors occurred.";
 
@@ -166,6 +168,7 @@ impl From<RateLimitRefusal> for Problem {
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         match error {
+            Error::AnswerGone => Self::new(410, ANSWER_GONE),
             Error::Busy | Error::NeedsCvcKey(_) => {
                 Self::retry(503, "The vault is busy; try again shortly.", 1)
             }

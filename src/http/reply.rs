@@ -55,13 +55,18 @@ impl Reply {
     }
 
     pub(crate) fn replayed(earlier: Replay) -> Self {
+        Self::again(earlier).with(REPLAYED, HeaderValue::from_static("true"))
+    }
+
+    /// A stored answer, as it was first given.
+    pub(crate) fn again(earlier: Replay) -> Self {
         let Replay { status, location, head, body, .. } = earlier;
         let mut reply = match head {
             Some(head) => Self::with_head(head, body),
             None => Self::with_status(status_code(status), SecretBody::from(body)),
         };
         reply.location = location;
-        reply.with(REPLAYED, HeaderValue::from_static("true"))
+        reply
     }
 
     #[must_use]

@@ -26,6 +26,8 @@ pub struct RememberedAnswer {
     pub disclosures: Vec<Disclosure>,
     /// The tokens, intents and keys that the body shows, each once.
     pub subjects: Vec<Subject>,
+    /// Set if a program wrote the answer and may have put values into it.
+    pub sources: Option<Sources>,
     /// JSON text, unless a program wrote it, and the parts that it consists of.
     text: SecretBuffer,
     parts: Vec<AnswerPart>,
@@ -53,6 +55,23 @@ pub struct Disclosure {
     pub value: ValueOrigin,
     pub containers: Containers,
     pub exposure: Exposure,
+}
+
+/// The tokens and intents whose values a program got. Its answer may repeat them in any form, so it
+/// is kept no longer than all of them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Sources {
+    pub all: Vec<Source>,
+    /// The earliest end of the retention of a code among the values.
+    pub codes_until: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    pub id: SubjectId,
+    /// The program got the value by its arguments, with the rights of the caller, and not by a
+    /// request of its own.
+    pub is_callers: bool,
 }
 
 /// A resource that an answer shows and that can be deleted or expire before the answer.
@@ -107,7 +126,7 @@ pub struct Replay {
     pub head: Option<OwnHead>,
     /// JSON text, unless a program wrote it.
     pub body: Secret<Vec<u8>>,
-    /// The tokens that the body shows again.
+    /// The tokens and intents that the body may show again.
     pub shown: Vec<Entity>,
 }
 
@@ -126,6 +145,7 @@ impl RememberedAnswer {
             head: None,
             disclosures: Vec::new(),
             subjects: Vec::new(),
+            sources: None,
             text: SecretBuffer::with_capacity(0),
             parts: Vec::new(),
         }

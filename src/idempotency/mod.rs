@@ -7,7 +7,8 @@ mod answer;
 use std::time::Duration;
 
 pub use answer::{
-    AnswerStatus, Disclosure, OwnHead, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId,
+    AnswerStatus, Disclosure, OwnHead, PartLifetime, RememberedAnswer, Replay, Source, Sources,
+    Subject, SubjectId,
 };
 
 use crate::bounds::IDEMPOTENCY_KEY_BYTES_MAX;

@@ -298,7 +298,7 @@ pub fn sentences(error: &Error) -> Vec<String> {
         | Error::ReadOnly(why)
         | Error::Unprocessable(why) => vec![String::from(*why)],
         // Commands have no idempotency key, and the commit loop handles the missing CVC key.
-        Error::InFlight | Error::NeedsCvcKey(_) | Error::Replayed(_) => {
+        Error::AnswerGone | Error::InFlight | Error::NeedsCvcKey(_) | Error::Replayed(_) => {
             vec![String::from("The vault has a fault: this error does not belong to commands.")]
         }
         Error::Internal(fault) => vec![format!("The vault has a fault: {}.", fault.name())],

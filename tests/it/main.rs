@@ -84,6 +84,7 @@ mod packaging;
 mod patch;
 mod plain_http;
 mod problems;
+mod program_answers;
 mod program_neighbours;
 mod program_workers;
 mod programs;

@@ -114,6 +114,38 @@ fn failures_have_their_published_status() {
     assert_eq!(answer.header("content-security-policy"), Some("sandbox"));
 }
 
+/// The engine quotes what it complains about.
+#[test]
+fn errors_of_the_engine_name_no_value_of_the_call() {
+    let vault = Vault::start();
+    for (code, expected) in [
+        ("JSON.parse(args)", "unexpected token: '...'"),
+        ("null[args]", "cannot read property '...' of null"),
+        ("require(args)", "Cannot find module '...'"),
+        ("Buffer.from('', args)", "Unknown encoding: '...'"),
+        ("(0, eval)(args)", "... is not defined"),
+        ("nowhere", "nowhere is not defined"),
+        ("null['known']", "cannot read property 'known' of null"),
+        ("(() => { throw new Error(`no '${args}'`) })()", "no 'JaneQPerson'"),
+    ] {
+        let id = reactor(&vault, &format!("module.exports = ({{ args }}) => {{ {code} }};"));
+        let answer = react(&vault, &id, &json!("JaneQPerson")).with_status(500);
+        assert_eq!(answer.json["errors"]["error"], json!([expected]), "{code}");
+    }
+}
+
+#[test]
+fn members_of_answers_have_the_names_of_the_published_clients() {
+    let vault = Vault::start();
+    let application = vault.application("private", &["token:create"], &json!([]));
+    let code = "module.exports = async ({ bt, args }) => ({ raw: await bt.tokens.create(args) });";
+    let id =
+        create(&vault, json!({"name": "r", "code": code, "application": {"id": application.id()}}));
+    let token = json!({"type": "token", "data": "x", "deduplicate_token": true});
+    let made = react(&vault, &id, &token).with_status(200);
+    assert_eq!(made.json["raw"]["extras"], json!({"deduplicated": false}), "{}", made.text());
+}
+
 #[test]
 fn the_newer_contract_gets_the_body_and_answers_with_a_response() {
     let vault = Vault::start();
@@ -285,11 +317,32 @@ fn ids_of_lines_are_random_and_pages_of_lines_follow_each_other() {
         let Some(next) = found.json["pagination"]["next"].as_str() else { break };
         query = format!("size=2&start={next}");
     }
-    assert_eq!(messages, ["line 4", "line 3", "line 2", "line 1", "line 0"]);
+    let ended = "The call ended.";
+    assert_eq!(messages, [ended, "line 4", "line 3", "line 2", "line 1", "line 0"]);
     // A random UUID has its version at this place.
     assert!(ids.iter().all(|id| id.len() == 36 && id.as_bytes()[14] == b'4'), "{ids:?}");
     let firsts: BTreeSet<_> = ids.iter().map(|id| id.split('-').next()).collect();
-    assert_eq!(firsts.len(), 5, "{ids:?}");
+    assert_eq!(firsts.len(), 6, "{ids:?}");
+    let failing =
+        json!({"name": "r", "code": "module.exports = () => { throw new Error('own'); }"});
+    let patch = format!("/reactors/{id}");
+    let manage = vault.key_with("management", &["reactor:update"], &json!([]));
+    vault.send(&crate::harness::patch(&patch).key(&manage).json(failing)).with_status(204);
+    react(&vault, &id, &json!(1)).with_status(500);
+    for (query, expected) in [
+        ("record_type=lifecycle", &["The call failed.", ended][..]),
+        ("source=platform&outcome=success", &[ended]),
+        ("event=failed", &["The call failed."]),
+        ("event=other", &[]),
+        ("record_type=log&message=line%203", &["line 3"]),
+        ("source=application&outcome=success", &[]),
+    ] {
+        assert_eq!(page(query).with_status(200).each("message"), expected, "{query}");
+    }
+    let failed = &page("event=failed").json["data"][0];
+    assert!(failed["duration_ms"].is_u64() && failed["level"] == "error", "{failed}");
+    assert_eq!(failed["error"], "the program threw an error");
+    assert_eq!(failed["attributes"], json!({"event": "failed", "outcome": "failure"}));
     page("start=AAAAAAAAAAc").invalid(&["start"]);
 }
 

@@ -25,6 +25,7 @@ use crate::app::audit::reads::{FewEntries, ReadQueue};
 use crate::app::audit::subject::Subject;
 use crate::app::caller::Caller;
 use crate::app::error::{Error, Fault};
+use crate::app::program_calls::gathered;
 use crate::app::{Audit, Vault, origin};
 use crate::bounds::{AUDIT_RETENTION_DAYS, AUDIT_ROW_ENTRIES_MAX};
 use crate::crypto::Identity;
@@ -148,6 +149,7 @@ impl Audit<'_> {
 
     /// A replayed answer shows its tokens once more, so they are noted as read again.
     pub async fn note_replay(self, caller: &Caller, replay: &Replay) -> Result<(), Error> {
+        replay.shown.iter().for_each(gathered::note);
         self.note_reads(caller, replay.shown.iter().cloned(), self.vault.now()).await
     }
 }

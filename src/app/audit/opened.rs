@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use crate::app::audit::reads::FewEntries;
 use crate::app::caller::Caller;
 use crate::app::error::Error;
+use crate::app::program_calls::gathered;
 use crate::app::{Vault, origin};
 use crate::domain::audit::{Act, Actor, Entity};
 use crate::domain::id::TenantId;
@@ -74,6 +75,7 @@ impl<'a> Opened<'a> {
     }
 
     fn push(&self, value: OpenedValue) {
+        gathered::note(&value.entity);
         self.values.lock().push(value);
     }
 

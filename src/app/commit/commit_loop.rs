@@ -142,10 +142,7 @@ async fn commit_loop<T>(
         let snapshot = vault.snapshot()?;
         let now = vault.now();
         let expected = match guard {
-            Some(guard) => Some(match guard.take_expected() {
-                Some(expected) => expected,
-                None => vault.idempotency().look_up(&snapshot, guard, now)?,
-            }),
+            Some(guard) => Some(vault.idempotency().expect_first(&snapshot, guard, now)?),
             None => None,
         };
         let decided = decide(&snapshot).and_then(|(change, outcome)| {
@@ -153,7 +150,8 @@ async fn commit_loop<T>(
                 return Ok((change, outcome));
             };
             let answer = answer(&outcome).ok_or(Error::Internal(Fault::BadAnswer))?;
-            let remembered = vault.idempotency().remember(&snapshot, guard, answer, now)?;
+            let remembered =
+                vault.idempotency().remember(&snapshot, &guard.answer_place(), answer, now)?;
             Ok((change.and(expected).and(remembered), outcome))
         });
         let decided = decided.map(|(change, outcome)| {

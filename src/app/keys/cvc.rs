@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use crate::app::Cvcs;
 use crate::app::error::{Error, Fault};
+use crate::app::program_calls::gathered;
 use crate::bounds::{CVC_KEYS_MAX, CVC_KEYS_OPEN_MAX};
 use crate::crypto::{Identity, SealingKey};
 use crate::domain::id::TenantId;
@@ -138,7 +139,11 @@ impl Cvcs<'_> {
         let until = Timestamp::from_micros(i64::from_be_bytes(*until));
         plain.expose_mut().drain(..8);
         let code = String::from_utf8(std::mem::take(plain.expose_mut())).ok().map(Secret::new);
-        Ok(code.filter(|_| now < until).map(|code| (code, until)))
+        let code = code.filter(|_| now < until);
+        if code.is_some() {
+            gathered::note_code(until);
+        }
+        Ok(code.map(|code| (code, until)))
     }
 
     /// Opens a value that another process sealed, if that process has sent its key.

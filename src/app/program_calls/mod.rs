@@ -1,6 +1,7 @@
 //! Calls of tenants' programs: the rights of a call, its argument and its outcome. Reactors and code
 //! transforms of proxies share them.
 
+pub(in crate::app) mod gathered;
 pub(in crate::app) mod identity;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use crate::app::Vault;
 use crate::app::error::{Error, Fault};
 use crate::app::fair_pool::Party;
 use crate::app::outbound::{OutboundFailure, OutboundRequest, OutboundResponse};
+use crate::app::program_calls::gathered::Gathered;
 use crate::app::program_calls::identity::{ProgramIdentity, ProgramOwner, ProgramRights};
 use crate::app::programs::{
     Contract, ProgramCall, ProgramHost, ProgramOutcome, ProgramState, Programs, SWITCHED_OFF, Stop,
@@ -50,6 +52,8 @@ pub struct HostedCall {
     pub identity: Option<Arc<ProgramIdentity>>,
     /// The lines that are kept.
     pub lines: Option<LineLevel>,
+    /// Notes the values that the requests of the program open.
+    pub gathered: Option<Arc<Gathered>>,
 }
 
 /// A call of a program that has no result.
@@ -126,8 +130,9 @@ impl Vault {
         let _end = CallEnd(identity.clone());
         let lines = job.runtime.and_then(|runtime| runtime.lines);
         let (tenant, owner) = (job.tenant, job.owner.uuid());
-        let identity_of_call = identity.clone();
-        let host = hosts.host(HostedCall { tenant, owner, identity: identity_of_call, lines })?;
+        let (identity_of_call, gathered) = (identity.clone(), gathered::current());
+        let call = HostedCall { tenant, owner, identity: identity_of_call, lines, gathered };
+        let host = hosts.host(call)?;
         let key = identity.as_ref().map(|it| Secret::new(String::from(it.key())));
         let argument = argument(&job, key.as_ref());
         let call = ProgramCall {
@@ -140,12 +145,14 @@ impl Vault {
             key,
             timeout: job.timeout,
         };
-        Ok(match programs.run(call, host).await? {
+        let outcome = match programs.run(call, Arc::clone(&host)).await? {
             ProgramOutcome::Returned(result) => Ok(result),
             ProgramOutcome::Threw(thrown) => Err(ProgramFailure::Threw(thrown)),
             ProgramOutcome::NotAProgram(why) => Err(ProgramFailure::NotAProgram(why)),
             ProgramOutcome::Stopped(stop) => Err(ProgramFailure::Stopped(stop)),
-        })
+        };
+        host.ended(outcome.as_ref().err());
+        Ok(outcome)
     }
 
     /// The rights of the newer contract come from the runtime; an application that a request gave

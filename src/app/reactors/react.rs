@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::app::Reactors;
 use crate::app::caller::Caller;
 use crate::app::error::Error;
+use crate::app::program_calls::gathered::Gathered;
 use crate::app::program_calls::identity::{ProgramOwner, tag_of};
 use crate::app::program_calls::{ProgramFailure, ProgramHosts, ProgramJob, contract, timeout};
 use crate::app::programs::Contract;
@@ -17,6 +18,7 @@ use crate::bounds::ARGUMENTS_BYTES_MAX;
 use crate::domain::id::{ReactorId, ReactorRequestId};
 use crate::domain::reactor::Reactor;
 use crate::domain::time::Timestamp;
+use crate::idempotency::Sources;
 use crate::secret::{Secret, SecretBuffer};
 
 const NO_APPLICATION: &str = "The application of the reactor was deleted, so it makes no tokens.";
@@ -35,6 +37,7 @@ pub struct PreparedReaction {
     pub(super) kind: InvocationKind,
     pub(super) begun: Timestamp,
     input: FilledArguments,
+    gathered: Arc<Gathered>,
 }
 
 /// A call that ran.
@@ -52,6 +55,12 @@ impl PreparedReaction {
             InvocationKind::Async(id) => Some(id),
             InvocationKind::Sync => None,
         }
+    }
+
+    /// The tokens and intents whose values the program got, or `None` if there are too many to keep
+    /// an answer with them.
+    pub fn sources(&self) -> Option<Sources> {
+        self.gathered.sources()
     }
 
     pub fn timeout(&self) -> Duration {
@@ -80,14 +89,17 @@ impl Reactors<'_> {
         };
         let mut text = SecretBuffer::with_capacity(256);
         text.json(input);
-        let input = arguments::fill(self.vault, caller, id, text.finish()).await?;
+        let gathered = Gathered::begin();
+        let filled = arguments::fill(self.vault, caller, id, text.finish());
+        let input = gathered.during(filled).await?;
+        gathered.are_callers();
         if input.json.expose().len() > ARGUMENTS_BYTES_MAX {
             return Err(Error::invalid(
                 "args",
                 "The arguments are too large with the values in them.",
             ));
         }
-        Ok(PreparedReaction { reactor, kind, begun, input })
+        Ok(PreparedReaction { reactor, kind, begun, input, gathered })
     }
 
     /// Runs the program. It and its wait for a worker take at most this time.
@@ -117,7 +129,7 @@ impl Reactors<'_> {
             input: (name, &prepared.input.json),
             timeout,
         };
-        let result = self.vault.run_program(job, hosts).await?;
+        let result = prepared.gathered.during(self.vault.run_program(job, hosts)).await?;
         Ok(Reacted { contract, result })
     }
 

@@ -1,12 +1,13 @@
-//! Calls whose caller does not wait: a row from the moment that the call is accepted, with the
-//! answer once there is one.
+//! Calls whose caller does not wait: a row from the moment that the call is accepted. The answer is
+//! remembered like those of idempotency keys, under the id of the call.
 //!
-//! A call runs at most once. If the server stops while it runs, its row says so after the deadline
-//! of the call: the program may have had effects, so it is not run a second time.
+//! A call runs at most once. If the server stops while it runs, its row says so after the next start,
+//! or after the deadline of the call: the program may have had effects, so it is not run a second time.
 
 use crate::app::Reactors;
 use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
+use crate::app::commit::idempotency::AnswerPlace;
 use crate::app::error::Error;
 use crate::app::fair_pool::Credential;
 use crate::app::reactors::react::{InvocationKind, PreparedReaction};
@@ -14,8 +15,9 @@ use crate::app::records;
 use crate::bounds::{REACTOR_RESULT_RETENTION, REACTOR_RESULTS_MAX};
 use crate::domain::audit::Act;
 use crate::domain::id::{AccessSessionId, ReactorId, ReactorRequestId, TenantId};
-use crate::domain::reactor::{ProgramAnswer, ReactorResult};
+use crate::domain::reactor::ReactorResult;
 use crate::domain::webhook::EventKind;
+use crate::idempotency::{RememberedAnswer, Replay};
 use crate::secret::Secret;
 use crate::store::tables::CountKind;
 use crate::store::{Change, Snapshot};
@@ -26,7 +28,7 @@ const TOO_MANY: &str = "The tenant has as many results of reactors as it can, or
 /// The state of a call whose caller does not wait.
 #[derive(Debug)]
 pub enum ResultState {
-    Answered(ProgramAnswer),
+    Answered(Box<Replay>),
     /// The server was stopped while the program ran.
     Lost,
     Pending,
@@ -61,7 +63,6 @@ impl Reactors<'_> {
                     requested_at: now,
                     ends_at: now.plus(prepared.timeout()).plus(GRACE),
                     expires_at: now.plus(REACTOR_RESULT_RETENTION),
-                    answer: None,
                 };
                 let kinds = [EventKind::ReactorInvoked];
                 let change = self
@@ -79,7 +80,7 @@ impl Reactors<'_> {
         self,
         caller: &Caller,
         prepared: &PreparedReaction,
-        answer: ProgramAnswer,
+        answer: &RememberedAnswer,
         error: Option<&'static str>,
     ) -> Result<(), Error> {
         let InvocationKind::Async(id) = prepared.kind else {
@@ -89,16 +90,14 @@ impl Reactors<'_> {
         self.count_call(prepared.reactor.id, error);
         let ended =
             if error.is_some() { EventKind::ReactorFailed } else { EventKind::ReactorCompleted };
-        let mut answer = Some(answer);
+        let of = AnswerPlace::of_result(caller.tenant.id, &caller.keys, id);
+        let idempotency = self.vault.idempotency();
         self.vault
             .commit(Priority::Normal, |snapshot| {
-                let (mut result, version): (ReactorResult, _) =
-                    records::require(snapshot, &caller.keys, id, now)?;
-                // A second decision has the same answer.
-                result.answer = answer.take();
-                let change = self.vault.update_record(&caller.keys, &result, version);
-                answer = result.answer.take();
-                let change = change?
+                records::require::<ReactorResult>(snapshot, &caller.keys, id, now)?;
+                let change = idempotency
+                    .look_up(snapshot, &of, None, now)?
+                    .and(idempotency.remember(snapshot, &of, answer, now)?)
                     .and(self.vault.audit().caller_entry(caller, Act::Update, id, now))
                     .and(self.events(caller, prepared, &[ended], error, now));
                 Ok((change, ()))
@@ -116,18 +115,31 @@ impl Reactors<'_> {
     ) -> Result<ResultState, Error> {
         let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
         let (result, _): (ReactorResult, _) = records::require(&snapshot, &caller.keys, id, now)?;
-        drop(snapshot);
         let asked = (reactor, caller.application.id, session_of(caller));
         if (result.reactor, result.requested_by, result.session) != asked {
             return Err(Error::NotFound("result"));
         }
-        let state = match result.answer {
-            Some(answer) => ResultState::Answered(answer),
-            None if now < result.ends_at => return Ok(ResultState::Pending),
-            None => ResultState::Lost,
+        let of = AnswerPlace::of_result(caller.tenant.id, &caller.keys, id);
+        let state = match self.vault.idempotency().look_up(&snapshot, &of, Some(caller), now) {
+            Err(Error::Replayed(answer)) => ResultState::Answered(answer),
+            Err(error) => return Err(error),
+            Ok(_) if now < result.ends_at && !self.has_ended_with_its_process(&result) => {
+                return Ok(ResultState::Pending);
+            }
+            Ok(_) => ResultState::Lost,
         };
-        self.vault.audit().note_read(caller, id.into(), now).await?;
+        drop(snapshot);
+        let audit = self.vault.audit();
+        if let ResultState::Answered(answer) = &state {
+            audit.note_replay(caller, answer).await?;
+        }
+        audit.note_read(caller, id.into(), now).await?;
         Ok(state)
+    }
+
+    /// The calls of other processes are not known here, so their deadline decides.
+    fn has_ended_with_its_process(self, result: &ReactorResult) -> bool {
+        !self.vault.processes().may_be_several() && result.requested_at < self.vault.opened_at
     }
 
     /// The body of a stored answer, for its callback. `None` once the row is gone.
@@ -135,12 +147,19 @@ impl Reactors<'_> {
         self,
         tenant: TenantId,
         id: ReactorRequestId,
-    ) -> Result<Option<Secret<String>>, Error> {
-        let snapshot = self.vault.snapshot()?;
+    ) -> Result<Option<Secret<Vec<u8>>>, Error> {
+        let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
         let keys = self.vault.keys().tenant_keys(&snapshot, tenant)?;
         let found = records::find::<ReactorResult>(&snapshot, &keys, id)?;
-        let live = found.map(|(result, _)| result).filter(|it| it.is_live(self.vault.now()));
-        Ok(live.and_then(|result| result.answer).map(|answer| answer.body))
+        if !found.is_some_and(|(result, _)| result.is_live(now)) {
+            return Ok(None);
+        }
+        let of = AnswerPlace::of_result(tenant, &keys, id);
+        match self.vault.idempotency().look_up(&snapshot, &of, None, now) {
+            Err(Error::Replayed(answer)) => Ok(Some(answer.body)),
+            Ok(_) | Err(Error::AnswerGone) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 

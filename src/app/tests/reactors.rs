@@ -27,7 +27,8 @@ use crate::domain::mistakes::Mistakes;
 use crate::domain::permission::Permission;
 use crate::domain::program::Runtime;
 use crate::domain::proxy::Configuration;
-use crate::domain::reactor::{ProgramAnswer, Reactor, ReactorSettings};
+use crate::domain::reactor::{Reactor, ReactorSettings};
+use crate::idempotency::{OwnHead, RememberedAnswer};
 use crate::secret::Secret;
 use crate::store::tables::{self, CountKind};
 use crate::store::tests::block_on;
@@ -391,17 +392,16 @@ fn a_result_is_for_the_application_that_asked_until_it_expires() {
     let read = |caller: &Caller, id| block_on(reactors.result(caller, reactor.id, id));
     let (id, prepared) = accept();
     assert!(matches!(read(caller, id), Ok(ResultState::Pending)));
-    let answer = ProgramAnswer {
-        status: 402,
-        headers: vec![(String::from("x-a"), Secret::new(String::from("b")))],
-        body: Secret::new(String::from("{\"raw\":1}")),
-    };
-    block_on(reactors.settle(caller, &prepared, answer, Some("failed"))).unwrap();
+    let headers = vec![(String::from("x-a"), Secret::new(String::from("b")))];
+    let head = OwnHead { status: 402, headers };
+    let answer = RememberedAnswer::of_program(head, b"{\"raw\":1}");
+    block_on(reactors.settle(caller, &prepared, &answer, Some("failed"))).unwrap();
     let Ok(ResultState::Answered(found)) = read(caller, id) else { panic!("no answer") };
-    assert_eq!((found.status, found.body.expose().as_str()), (402, "{\"raw\":1}"));
-    assert_eq!(found.headers.len(), 1);
+    let head = found.head.as_ref().unwrap();
+    assert_eq!((head.status, head.headers.len()), (402, 1));
+    assert_eq!(found.body.expose(), b"{\"raw\":1}");
     let stored = || reactors.stored_body(caller.tenant.id, id).unwrap();
-    assert_eq!(stored().unwrap().expose(), "{\"raw\":1}");
+    assert_eq!(stored().unwrap().expose(), b"{\"raw\":1}");
     let other = scene.caller(&[Permission::ReactorInvoke]);
     assert!(matches!(read(&other, id), Err(Error::NotFound(_))));
     let wrong = ReactorId::new(uuid::Uuid::from_u128(7));

@@ -105,7 +105,9 @@ impl<'a> Check<'a> {
                 Some((tenant, id)) => self.leads::<Proxy>(table, row, tenant, id)?,
                 None => self.misplaced(table),
             },
-            Table::ReactorResults => drop(self.record::<ReactorResult>(row)?),
+            Table::ReactorResults => {
+                self.record::<ReactorResult>(row)?;
+            }
             Table::Reactors => drop(self.record::<Reactor>(row)?),
             Table::SessionKeys => match tables::session_of_place(&row.1) {
                 Some((tenant, id)) => self.leads::<Session>(table, row, tenant, id)?,

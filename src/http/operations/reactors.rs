@@ -97,7 +97,7 @@ pub(in crate::http) async fn read_result(
     request: &ReactorRequestId,
 ) -> Answer {
     match exchange.app.reactors().result(exchange.caller, *id, *request).await? {
-        ResultState::Answered(answer) => Ok(Reply::of_program(answer)),
+        ResultState::Answered(answer) => Ok(Reply::again(*answer)),
         ResultState::Lost => Ok(Reply::of_program(answer::lost())),
         // Published clients poll while they get 404.
         ResultState::Pending => Err(Problem::new(404, PENDING)),
@@ -133,7 +133,7 @@ async fn tell(
     let (caller, reactors) = (exchange.caller, exchange.app.reactors());
     let error = match finished {
         Ok(finished) if finished.failure().is_none() => {
-            let render = |(): &()| finished.remembered();
+            let render = |(): &()| finished.remembered(prepared);
             return reactors.finish(caller, prepared, None, &exchange.write(&render)).await;
         }
         Ok(finished) => finished.failure(),
@@ -156,14 +156,9 @@ pub(in crate::http) async fn list_proxy_logs(exchange: &Exchange<'_>, id: &Proxy
     Ok(lines(exchange, id.uuid(), request))
 }
 
-fn lines(exchange: &Exchange<'_>, owner: Uuid, request: (Option<LineQuery>, usize)) -> Reply {
-    let (query, size) = request;
-    let (page, has_more) = match query {
-        Some(query) => {
-            exchange.http.programs.lines.page(exchange.caller.tenant.id, owner, &query, size)
-        }
-        None => (Vec::new(), false),
-    };
+fn lines(exchange: &Exchange<'_>, owner: Uuid, (query, size): (LineQuery, usize)) -> Reply {
+    let (tenant, lines) = (exchange.caller.tenant.id, &exchange.http.programs.lines);
+    let (page, has_more) = lines.page(tenant, owner, &query, size);
     let next = page.last().filter(|_| has_more).map(|line| line.id.as_bytes().as_slice());
     let items: Vec<_> = page.iter().map(|line| ProgramLine::render(line)).collect();
     Reply::ok(cursor::render_page(size, next, &items))

@@ -1,5 +1,5 @@
-//! Lines that programs write with `console` and `logger`, if their `runtime` keeps them. They are in
-//! memory, the newest of each tenant, and end with the process.
+//! Lines that programs write with `console` and `logger`, and the ends of their calls, if their
+//! `runtime` keeps them. They are in memory, the newest of each tenant, and end with the process.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -39,12 +39,45 @@ pub(crate) struct KeptLine {
     pub(in crate::http) level: LineLevel,
     pub(in crate::http) text: Secret<String>,
     pub(in crate::http) trace: String,
+    /// Set if the line tells of the end of a call, and not of the program's own words.
+    pub(in crate::http) end: Option<ProgramEnd>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ProgramEnd {
+    pub(in crate::http) elapsed_ms: u64,
+    /// The kind of failure.
+    pub(in crate::http) error: Option<&'static str>,
+}
+
+impl KeptLine {
+    pub(in crate::http) fn source(&self) -> &'static str {
+        if self.end.is_some() { "platform" } else { "application" }
+    }
+
+    pub(in crate::http) fn record_type(&self) -> &'static str {
+        if self.end.is_some() { "lifecycle" } else { "log" }
+    }
+}
+
+impl ProgramEnd {
+    pub(in crate::http) const fn event(&self) -> &'static str {
+        if self.error.is_some() { "failed" } else { "completed" }
+    }
+
+    pub(in crate::http) const fn outcome(&self) -> &'static str {
+        if self.error.is_some() { "failure" } else { "success" }
+    }
 }
 
 /// The lines that a page shows.
 #[derive(Debug, Default)]
 pub(in crate::http) struct LineQuery {
     pub(in crate::http) level: Option<LineLevel>,
+    pub(in crate::http) source: Option<String>,
+    pub(in crate::http) record_type: Option<String>,
+    pub(in crate::http) event: Option<String>,
+    pub(in crate::http) outcome: Option<String>,
     pub(in crate::http) trace: Option<String>,
     pub(in crate::http) words: Option<String>,
     /// Only lines before this one.
@@ -53,7 +86,15 @@ pub(in crate::http) struct LineQuery {
 
 impl LineQuery {
     fn fits(&self, line: &KeptLine) -> bool {
+        let is = |asked: &Option<String>, found: Option<&str>| {
+            asked.as_deref().is_none_or(|asked| Some(asked) == found)
+        };
+        let end = line.end.as_ref();
         self.level.is_none_or(|level| line.level == level)
+            && is(&self.source, Some(line.source()))
+            && is(&self.record_type, Some(line.record_type()))
+            && is(&self.event, end.map(ProgramEnd::event))
+            && is(&self.outcome, end.map(ProgramEnd::outcome))
             && self.trace.as_ref().is_none_or(|trace| line.trace == *trace)
             && self.words.as_ref().is_none_or(|words| line.text.expose().contains(words.as_str()))
     }
@@ -147,6 +188,7 @@ mod tests {
             level: LineLevel::Info,
             text: Secret::new(String::from(text)),
             trace: String::from("t-1"),
+            end: None,
         };
         lines.add(tenant(of), line);
     }

@@ -32,8 +32,8 @@ const NO_MEMORY: &str = "The server had no memory left for a message of the prog
                          part.";
 const NO_TOKENS: &str = "The program has run, but the server was too busy to make the tokens of its \
                          result.";
-const NOT_KEPT: &str = "The program ran for the first request with this key. Its answer was too large to \
-                        be kept.";
+const NOT_KEPT: &str = "The program has run. Its answer was too large to be kept, or was made of too many \
+                        tokens.";
 const TOO_LARGE: &str = "The answer of the program is too large.";
 
 /// The members of a result of the older contract, besides tokens.

@@ -10,7 +10,7 @@ use crate::http::Reply;
 use crate::http::programs::answer;
 use crate::http::wire::tokenize;
 use crate::idempotency::RememberedAnswer;
-use crate::secret::{Secret, SecretBuffer};
+use crate::secret::Secret;
 
 /// A call whose answer is decided.
 pub(in crate::http) enum Finished {
@@ -21,19 +21,6 @@ pub(in crate::http) enum Finished {
 }
 
 impl Finished {
-    /// The answer as it is stored, and the reason of a failure.
-    pub(in crate::http) fn into_answer(self) -> (ProgramAnswer, Option<&'static str>) {
-        match self {
-            Self::Own(answer, reason) => (answer, reason),
-            Self::Result { value, tokens } => {
-                let mut text = SecretBuffer::with_capacity(0);
-                text.append(answer::bt_answer(value.expose(), tokens.as_ref()).into_body());
-                let body = text.finish_text();
-                (ProgramAnswer { status: 200, headers: Vec::new(), body }, None)
-            }
-        }
-    }
-
     /// The reason, if it is a failure.
     pub(in crate::http) const fn failure(&self) -> Option<&'static str> {
         match self {
@@ -44,14 +31,17 @@ impl Finished {
 
     /// The answer to repetitions with the same idempotency key. One that takes more room than a
     /// stored result is not kept; the program does not run a second time all the same.
-    pub(in crate::http) fn remembered(&self) -> RememberedAnswer {
-        let answer = match self {
+    pub(in crate::http) fn remembered(&self, prepared: &PreparedReaction) -> RememberedAnswer {
+        let mut answer = match self {
             Self::Own(answer, _) => answer::remembered(answer),
             Self::Result { value, tokens } => answer::bt_answer(value.expose(), tokens.as_ref()),
         };
-        if answer.bytes() > REACTOR_RESULT_BYTES_MAX {
+        let Some(sources) =
+            prepared.sources().filter(|_| answer.bytes() <= REACTOR_RESULT_BYTES_MAX)
+        else {
             return answer::remembered(&answer::not_kept());
-        }
+        };
+        answer.sources = Some(sources).filter(|sources| !sources.all.is_empty());
         answer
     }
 

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::app::programs::{
     FetchFailure, Fetching, ProgramHost, ProgramRequest, ProgramResponse, VAULT_URL,
 };
-use crate::app::{Credential, OutboundFailure, OutboundRequest};
+use crate::app::{Credential, Gathered, OutboundFailure, OutboundRequest, ProgramFailure};
 use crate::bounds::{
     PROGRAM_HEADER_BYTES_MAX, PROGRAM_HEADERS_MAX, PROGRAM_REQUEST_BYTES_MAX,
     PROGRAM_RESPONSE_BYTES_MAX, PROXY_TIMEOUT,
@@ -23,10 +23,11 @@ use crate::domain::hops::HOPS;
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::TenantId;
 use crate::domain::program::LineLevel;
+use crate::domain::time::Timestamp;
 use crate::http::Http;
 use crate::http::origin::API_KEY;
-use crate::http::program_state::lines::KeptLine;
-use crate::http::programs::ProgramMark;
+use crate::http::program_state::lines::{KeptLine, ProgramEnd};
+use crate::http::programs::{ProgramMark, answer};
 use crate::secret::{Secret, SecretBody};
 
 const ENDED: FetchFailure = FetchFailure("The call of the program has ended.");
@@ -62,6 +63,9 @@ pub(super) struct Host {
     pub(super) owner: Uuid,
     /// The least level of the lines that are kept.
     pub(super) lines: Option<LineLevel>,
+    pub(super) begun: Timestamp,
+    /// Notes the values that the requests open.
+    pub(super) gathered: Option<Arc<Gathered>>,
 }
 
 impl ProgramHost for Host {
@@ -95,18 +99,19 @@ impl ProgramHost for Host {
     }
 
     fn line(&self, level: LineLevel, text: Secret<String>) {
-        if self.lines.is_some_and(|least| level >= least) {
-            let app = &self.http.app;
-            let line = KeptLine {
-                id: uuid::Builder::from_random_bytes(app.random().bytes()).into_uuid(),
-                owner: self.owner,
-                at: app.now(),
-                level,
-                text,
-                trace: self.trace.clone(),
-            };
-            self.http.programs.lines.add(self.tenant, line);
-        }
+        self.keep(level, text, None);
+    }
+
+    fn ended(&self, failure: Option<&ProgramFailure>) {
+        let error = failure.map(answer::reason);
+        let (level, text) = match error {
+            Some(_) => (LineLevel::Error, "The call failed."),
+            None => (LineLevel::Info, "The call ended."),
+        };
+        let elapsed = self.http.app.now().micros().saturating_sub(self.begun.micros());
+        let elapsed_ms = u64::try_from(elapsed / 1_000).unwrap_or_default();
+        let end = ProgramEnd { elapsed_ms, error };
+        self.keep(level, Secret::new(String::from(text)), Some(end));
     }
 }
 
@@ -116,6 +121,22 @@ fn is_vault(url: &HttpsUrl) -> bool {
 }
 
 impl Host {
+    fn keep(&self, level: LineLevel, text: Secret<String>, end: Option<ProgramEnd>) {
+        if self.lines.is_some_and(|least| level >= least) {
+            let app = &self.http.app;
+            let line = KeptLine {
+                id: uuid::Builder::from_random_bytes(app.random().bytes()).into_uuid(),
+                owner: self.owner,
+                at: app.now(),
+                level,
+                text,
+                trace: self.trace.clone(),
+                end,
+            };
+            self.http.programs.lines.add(self.tenant, line);
+        }
+    }
+
     async fn call_vault(
         &self,
         request: ProgramRequest,
@@ -124,7 +145,11 @@ impl Host {
         let mut parts = self.head(&request, url).ok_or(NOT_A_REQUEST)?;
         parts.extensions.insert(self.mark.clone());
         let body = SecretBody::from(request.body);
-        let answer = Box::pin(self.http.answer_program(&parts, body, self.address)).await;
+        let answered = Box::pin(self.http.answer_program(&parts, body, self.address));
+        let answer = match &self.gathered {
+            Some(gathered) => gathered.during(answered).await,
+            None => answered.await,
+        };
         let (head, body) = answer.into_parts();
         if body.len() > PROGRAM_RESPONSE_BYTES_MAX {
             return Err(TOO_LARGE);

@@ -8,16 +8,15 @@ use tokio::time::{Instant, sleep};
 use crate::app::{Caller, Error, OutboundFailure, OutboundRequest, Party, PreparedReaction};
 use crate::bounds::{
     CALLBACK_ANSWER_BYTES_MAX, CALLBACK_PAUSES, CALLBACK_TIMEOUT, REACTOR_PENDING_PAUSE,
-    REACTOR_RESULT_BYTES_MAX,
 };
 use crate::domain::hops::HOPS;
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::ReactorRequestId;
-use crate::domain::reactor::ProgramAnswer;
 use crate::http::Http;
 use crate::http::program_state::PendingPlace;
 use crate::http::programs::finish::finish;
 use crate::http::programs::{Hosts, answer};
+use crate::idempotency::RememberedAnswer;
 use crate::secret::Secret;
 
 pub(in crate::http) struct LaterCall {
@@ -34,7 +33,7 @@ impl LaterCall {
         let (answer, error) = self.outcome().await;
         let Self { http, caller, prepared, hosts, callback, place } = self;
         // If this fails, the row says after its deadline that the answer was lost.
-        let settled = http.app.reactors().settle(&caller, &prepared, answer, error).await;
+        let settled = http.app.reactors().settle(&caller, &prepared, &answer, error).await;
         if let (Some(url), Some(request), Ok(())) = (callback, prepared.request(), settled) {
             // A callback may run a program, too.
             let Ok(marks) = hosts.marks() else { return };
@@ -45,7 +44,7 @@ impl LaterCall {
         }
     }
 
-    async fn outcome(&self) -> (ProgramAnswer, Option<&'static str>) {
+    async fn outcome(&self) -> (RememberedAnswer, Option<&'static str>) {
         let (reactors, deadline) =
             (self.http.app.reactors(), Instant::now() + self.prepared.timeout());
         let reacted = loop {
@@ -60,17 +59,17 @@ impl LaterCall {
         };
         let finished = match reacted {
             Ok(reacted) => finish(&self.http.app, &self.caller, &self.prepared, reacted).await,
-            Err(Error::Busy) => return (answer::unstarted(), Some("no worker was free")),
+            Err(Error::Busy) => {
+                return (answer::remembered(&answer::unstarted()), Some("no worker was free"));
+            }
             Err(error) => Err(error),
         };
-        let (answer, error) = match finished {
-            Ok(finished) => finished.into_answer(),
-            Err(error) => (answer::refusal(error), Some("the call was refused")),
-        };
-        if answer.body.expose().len() > REACTOR_RESULT_BYTES_MAX {
-            return (answer::too_large(), Some("the answer is too large"));
+        match finished {
+            Ok(finished) => (finished.remembered(&self.prepared), finished.failure()),
+            Err(error) => {
+                (answer::remembered(&answer::refusal(error)), Some("the call was refused"))
+            }
         }
-        (answer, error)
     }
 }
 
@@ -103,7 +102,7 @@ impl Callback {
 
     async fn attempt(&self, http: &Http) -> Attempt {
         // Without its row, which expires or is deleted with the tenant, there is nothing to send.
-        let Ok(Some(mut body)) = http.app.reactors().stored_body(self.party.tenant, self.request)
+        let Ok(Some(body)) = http.app.reactors().stored_body(self.party.tenant, self.request)
         else {
             return Attempt::Last;
         };
@@ -115,7 +114,7 @@ impl Callback {
             method: String::from("POST"),
             url: self.url.clone(),
             headers: vec![(String::from("content-type"), json), (String::from(HOPS), marks)],
-            body: Secret::new(std::mem::take(body.expose_mut()).into_bytes()),
+            body,
             timeout: CALLBACK_TIMEOUT,
             response_bytes_max: CALLBACK_ANSWER_BYTES_MAX,
             identity: None,

@@ -112,6 +112,8 @@ impl ProgramHosts for Hosts {
             mark,
             owner: call.owner,
             lines: call.lines,
+            begun: self.http.app.now(),
+            gathered: call.gathered,
         }))
     }
 }

@@ -11,14 +11,14 @@ use crate::domain::id::{
 use crate::secret::Secret;
 use crate::store::chain::{AuditRow, Checkpoint, decode_receipt, encode_receipt};
 use crate::store::record::{
-    decode_access_session, decode_answer, decode_api_key, decode_application, decode_audit,
-    decode_backups, decode_client_key, decode_erasure, decode_event, decode_hidden, decode_import,
+    decode_access_session, decode_api_key, decode_application, decode_audit, decode_backups,
+    decode_client_key, decode_erasure, decode_event, decode_hidden, decode_import,
     decode_known_ranges, decode_proxy, decode_ranges, decode_reactor, decode_reactor_result,
-    decode_session, decode_tenant, decode_token, decode_token_intent, decode_webhook,
-    encode_access_session, encode_answer_again, encode_api_key, encode_application, encode_audit,
+    decode_session, decode_stored_answer, decode_tenant, decode_token, decode_token_intent,
+    decode_webhook, encode_access_session, encode_api_key, encode_application, encode_audit,
     encode_backups, encode_client_key, encode_erasure, encode_event, encode_hidden, encode_import,
     encode_proxy, encode_ranges, encode_reactor, encode_reactor_result, encode_session,
-    encode_tenant, encode_token, encode_token_intent, encode_webhook,
+    encode_stored_again, encode_tenant, encode_token, encode_token_intent, encode_webhook,
 };
 use crate::store::tables::{self, Table};
 
@@ -52,7 +52,7 @@ pub(crate) fn records(data: &[u8]) {
             encode_application
         ),
         3 => check!(secret decode_api_key, encode_api_key),
-        4 => check!(secret decode_answer, encode_answer_again),
+        4 => check!(secret decode_stored_answer, encode_stored_again),
         5 => check!(|it: &[u8]| decode_audit(it), |it: &Vec<_>| encode_audit(it)),
         6 => check!(decode_backups, encode_backups),
         7 => check!(

@@ -7,6 +7,11 @@
 //! parts, sealed together under a key derived from the seed in the subject's own record. A part of
 //! the body is 0 and a text, or 1 and the position of the subject whose next hidden part goes
 //! there.
+//!
+//! An answer that depends on sources is sealed once more, under a key derived from all of them.
+//! Its record begins with another byte than a version. In order: time of the answer, sources (each a
+//! subject's ids and whether the value was the caller's), a sealed key that ends with the codes, the
+//! sealed answer.
 
 use uuid::Uuid;
 
@@ -15,7 +20,7 @@ use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
 use crate::domain::id::{ApplicationId, KeyId, ProxyId, ReactorId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
-use crate::idempotency::{AnswerStatus, Disclosure, OwnHead, SubjectId};
+use crate::idempotency::{AnswerStatus, Disclosure, OwnHead, Source, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::binary::{Reader, Writer};
 use crate::store::record::encoding::{BadRecord, EncodeFailed};
@@ -30,6 +35,31 @@ pub struct AnswerRecord {
     /// Each subject with its sealed [`HiddenParts`](crate::store::record::HiddenParts).
     pub subjects: Vec<(SubjectId, Vec<u8>)>,
     pub body: Vec<StoredPart>,
+}
+
+/// An answer that opens only while all of its sources exist.
+#[derive(Debug)]
+pub struct SourcedAnswer {
+    pub answered_at: Timestamp,
+    pub sources: Vec<Source>,
+    /// A text that is needed to open the answer, sealed until the first code ends.
+    pub until_code_ends: Option<Vec<u8>>,
+    pub sealed: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub enum StoredAnswer {
+    Plain(AnswerRecord),
+    Sourced(SourcedAnswer),
+}
+
+impl StoredAnswer {
+    pub const fn answered_at(&self) -> Timestamp {
+        match self {
+            Self::Plain(answer) => answer.answered_at,
+            Self::Sourced(answer) => answer.answered_at,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -48,6 +78,9 @@ const ORIGINS: &[ValueOrigin] =
 const EXTENTS: &[Extent] = &[Extent::Full, Extent::Outline];
 const TRANSFORMS: &[Transform] = &[Transform::Redact, Transform::Mask, Transform::Reveal];
 const FINGERPRINTS: &[Fingerprint] = &[Fingerprint::Hidden, Fingerprint::Shown];
+
+/// In place of the version.
+const SOURCED: u8 = 0xff;
 
 const TEXT: u8 = 0;
 const HIDDEN: u8 = 1;
@@ -108,6 +141,51 @@ pub fn encode_answer<'a>(
         }
     });
     out.finish()
+}
+
+pub fn encode_sourced(answer: &SourcedAnswer) -> Result<Secret<Vec<u8>>, EncodeFailed> {
+    let SourcedAnswer { answered_at, sources, until_code_ends, sealed } = answer;
+    let mut out = Writer::with_room(sealed.len());
+    out.time(*answered_at);
+    out.list(sources.iter(), |out, source| {
+        write_subject(out, &source.id);
+        out.bytes(&[u8::from(source.is_callers)]);
+    });
+    out.optional(until_code_ends.as_deref(), Writer::counted);
+    out.counted(sealed);
+    let mut bytes = out.finish()?;
+    bytes.expose_mut().insert(0, SOURCED);
+    Ok(bytes)
+}
+
+pub fn decode_stored_answer(bytes: &[u8]) -> Result<StoredAnswer, BadRecord> {
+    let Some((&SOURCED, bytes)) = bytes.split_first() else {
+        return Ok(StoredAnswer::Plain(decode_answer(bytes)?));
+    };
+    let mut record = Reader::new(bytes)?;
+    let answered_at = record.time()?;
+    let sources = record.list(|it| {
+        let id = read_subject(it)?;
+        let is_callers = match it.array()? {
+            [0] => false,
+            [1] => true,
+            [_] => return Err(BadRecord),
+        };
+        Ok(Source { id, is_callers })
+    })?;
+    let until_code_ends = record.optional(|it| Ok(it.counted()?.to_vec()))?;
+    let sealed = record.counted()?.to_vec();
+    record.end()?;
+    Ok(StoredAnswer::Sourced(SourcedAnswer { answered_at, sources, until_code_ends, sealed }))
+}
+
+/// Encodes a record that was read.
+#[cfg(any(fuzzing, test))]
+pub fn encode_stored_again(answer: &StoredAnswer) -> Result<Secret<Vec<u8>>, EncodeFailed> {
+    match answer {
+        StoredAnswer::Plain(record) => encode_answer_again(record),
+        StoredAnswer::Sourced(answer) => encode_sourced(answer),
+    }
 }
 
 /// Encodes a record that was read.

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::domain::id::{ReactorId, ReactorRequestId, TenantId};
 use crate::domain::mistakes::Mistakes;
 use crate::domain::program::Runtime;
-use crate::domain::reactor::{ProgramAnswer, Reactor, ReactorResult, ReactorSettings};
+use crate::domain::reactor::{Reactor, ReactorResult, ReactorSettings};
 use crate::secret::Secret;
 use crate::store::record::shape::{Json, Stored, members, plain, record, stored_as};
 
@@ -16,12 +16,11 @@ record! { encode_reactor, decode_reactor(tenant: TenantId, id: ReactorId): React
 } }
 
 record! { encode_reactor_result, decode_reactor_result(tenant: TenantId, id: ReactorRequestId): ReactorResult {
-    reactor, requested_by, session?, is_public?, requested_at, ends_at, expires_at, answer?,
+    reactor, requested_by, session?, is_public?, requested_at, ends_at, expires_at,
 } }
 
 members! {
     ReactorSettings { name, code, application?, configuration?, runtime? }
-    ProgramAnswer { status, headers?, body }
 }
 
 stored_as! {

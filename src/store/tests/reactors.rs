@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use crate::domain::hex;
 use crate::domain::id::{ReactorId, ReactorRequestId, TenantId};
-use crate::domain::reactor::{ProgramAnswer, Reactor, ReactorResult};
+use crate::domain::reactor::{Reactor, ReactorResult};
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::record::{
@@ -39,10 +39,6 @@ fn tell(reactor: &Reactor) -> Value {
 }
 
 fn tell_result(result: &ReactorResult) -> Value {
-    let answer = |it: &ProgramAnswer| {
-        let headers: Vec<_> = it.headers.iter().map(pair).collect();
-        json!([it.status, headers, it.body.expose()])
-    };
     let times = [result.requested_at, result.ends_at, result.expires_at].map(Timestamp::micros);
     json!({
         "id": result.id.to_string(),
@@ -52,7 +48,6 @@ fn tell_result(result: &ReactorResult) -> Value {
         "session": result.session.map(|id| id.to_string()),
         "is_public": result.is_public,
         "times": times,
-        "answer": result.answer.as_ref().map(answer),
     })
 }
 

@@ -8,6 +8,7 @@
 //! answer itself, ordered by time. So the large rows of new answers are adjacent in the file.
 
 mod remember;
+mod sources;
 #[cfg(test)]
 mod tests;
 
@@ -18,12 +19,36 @@ use crate::app::Idempotency;
 use crate::app::caller::{Caller, SessionRights};
 use crate::app::error::{Error, Fault};
 use crate::crypto::TenantKeys;
-use crate::domain::id::TenantId;
+use crate::domain::id::{ReactorRequestId, TenantId};
 use crate::domain::time::Timestamp;
 use crate::idempotency::{Decision, decide};
 use crate::lock::Lock;
-use crate::store::record::{AnswerRecord, decode_answer};
+use crate::store::record::{StoredAnswer, decode_stored_answer};
 use crate::store::{Change, Newest, Snapshot, Table, tables};
+
+/// The place of an answer, and the keys that open it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::app) struct AnswerPlace<'a> {
+    pub(in crate::app) tenant: TenantId,
+    pub(in crate::app) keys: &'a TenantKeys,
+    blinded: [u8; 16],
+}
+
+impl<'a> AnswerPlace<'a> {
+    pub(in crate::app) fn of_result(
+        tenant: TenantId,
+        keys: &'a TenantKeys,
+        id: ReactorRequestId,
+    ) -> Self {
+        let blinded = keys.lasting().blind(&[b"idempotency of result", id.bytes()]);
+        Self { tenant, keys, blinded }
+    }
+
+    /// The key of the row that finds the answer.
+    fn finder(&self) -> Vec<u8> {
+        tables::idempotency(self.tenant, &self.blinded)
+    }
+}
 
 /// A request with an idempotency key, in flight. Dropping it admits the next request of the key.
 #[derive(Debug)]
@@ -69,9 +94,10 @@ impl Idempotency<'_> {
             in_flight: Arc::clone(&self.vault.in_flight),
             expected: Lock::default(),
         };
-        let expected = match self.look_up_new(&guard).await? {
-            Some(expected) => expected,
-            None => self.look_up(&self.vault.snapshot()?, &guard, now)?,
+        let expected = if let Some(expected) = self.look_up_new(&guard).await? {
+            expected
+        } else {
+            self.look_up(&self.vault.snapshot()?, &guard.answer_place(), Some(caller), now)?
         };
         *guard.expected.lock() = Some(expected);
         Ok(guard)
@@ -81,21 +107,36 @@ impl Idempotency<'_> {
     /// so it needs no snapshot.
     async fn look_up_new(self, guard: &Guard) -> Result<Option<Change>, Error> {
         let newest = Newest::of(&self.vault.store)?;
-        let (table, place) = (Table::Idempotency, guard.place());
+        let (table, place) = (Table::Idempotency, guard.answer_place().finder());
         let time = newest.value(table, &place).await?;
         Ok(time.is_none().then(|| Change::new().expect_new(table, place, newest.base())))
     }
 
-    /// The expectations under which this request is the first of its key, and the removal of an
-    /// earlier answer that is no longer replayed. If a request of the same key was committed in
-    /// between, the writer refuses the change, and the next look-up finds its answer.
-    pub(in crate::app) fn look_up(
+    /// The expectations of the look-up of [`Idempotency::begin`] once, then those of today.
+    pub(in crate::app) fn expect_first(
         self,
         snapshot: &Snapshot,
         guard: &Guard,
         now: Timestamp,
     ) -> Result<Change, Error> {
-        let place = guard.place();
+        if let Some(expected) = guard.expected.lock().take() {
+            return Ok(expected);
+        }
+        self.look_up(snapshot, &guard.answer_place(), Some(&guard.caller), now)
+    }
+
+    /// The expectations under which this request is the first of its key, and the removal of an
+    /// earlier answer that is no longer replayed. If a request of the same key was committed in
+    /// between, the writer refuses the change, and the next look-up finds its answer. The answer is
+    /// shown to the caller with today's rights, and without a caller to the system.
+    pub(in crate::app) fn look_up(
+        self,
+        snapshot: &Snapshot,
+        answer: &AnswerPlace<'_>,
+        caller: Option<&Caller>,
+        now: Timestamp,
+    ) -> Result<Change, Error> {
+        let place = answer.finder();
         let Some(time) = snapshot.value(Table::Idempotency, &place)? else {
             return Ok(Change::new().expect_new(Table::Idempotency, place, snapshot.base()));
         };
@@ -103,9 +144,9 @@ impl Idempotency<'_> {
         let key = key.ok_or(Error::Internal(Fault::BadRecord))?;
         let sealed = snapshot.value(Table::IdempotencyAnswers, &key)?;
         let sealed = sealed.ok_or(Error::Internal(Fault::Dangling))?;
-        let record = open_answer(&guard.caller.keys, &key, &sealed)?;
-        if decide(Some(record.answered_at), now) == Decision::Replay {
-            let replay = self.restore(snapshot, &guard.caller, &key, record, now)?;
+        let stored = open_answer(answer.keys, &key, &sealed)?;
+        if decide(Some(stored.answered_at()), now) == Decision::Replay {
+            let replay = self.restore(snapshot, (answer, caller), &key, stored, now)?;
             return Err(Error::Replayed(Box::new(replay)));
         }
         // The answer is too old to be replayed, but not swept yet. This change replaces the row that
@@ -120,8 +161,8 @@ pub(in crate::app) fn open_answer(
     keys: &TenantKeys,
     key: &[u8],
     sealed: &[u8],
-) -> Result<AnswerRecord, Error> {
-    Ok(decode_answer(keys.open(Table::IdempotencyAnswers.number(), key, sealed)?.expose())?)
+) -> Result<StoredAnswer, Error> {
+    Ok(decode_stored_answer(keys.open(Table::IdempotencyAnswers.number(), key, sealed)?.expose())?)
 }
 
 /// True if the row under the idempotency key leads to this answer.
@@ -149,14 +190,9 @@ fn blind(caller: &Caller, method: &str, path: &str, key: &str) -> [u8; 16] {
 }
 
 impl Guard {
-    /// The expectations of the look-up of [`Idempotency::begin`], once.
-    pub(in crate::app) fn take_expected(&self) -> Option<Change> {
-        self.expected.lock().take()
-    }
-
-    /// The key of the row that finds an answer to this request.
-    fn place(&self) -> Vec<u8> {
-        tables::idempotency(self.caller.tenant.id, &self.blinded)
+    pub(in crate::app) fn answer_place(&self) -> AnswerPlace<'_> {
+        let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
+        AnswerPlace { tenant, keys, blinded: self.blinded }
     }
 }
 

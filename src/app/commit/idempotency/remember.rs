@@ -17,20 +17,21 @@ use smallvec::SmallVec;
 
 use crate::app::Idempotency;
 use crate::app::caller::Caller;
-use crate::app::commit::idempotency::Guard;
+use crate::app::commit::idempotency::AnswerPlace;
 use crate::app::error::{Error, Fault};
-use crate::crypto::{Identity, SealingKey};
+use crate::crypto::{Identity, SealingKey, TenantKeys};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::audit::{Entity, EntityKind};
 use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::{Container, Containers};
-use crate::domain::id::TokenId;
+use crate::domain::id::{TenantId, TokenId};
 use crate::domain::time::Timestamp;
 use crate::idempotency::{Disclosure, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::{
-    AnswerHead, AnswerRecord, BodyPart, HiddenPart, HiddenParts, StoredPart, decode_api_key,
-    decode_hidden, decode_proxy, decode_reactor, decode_token, decode_token_intent, encode_answer,
+    AnswerHead, AnswerRecord, BodyPart, HiddenPart, HiddenParts, StoredAnswer, StoredPart,
+    decode_api_key, decode_hidden, decode_proxy, decode_reactor, decode_token, decode_token_intent,
+    encode_answer,
 };
 use crate::store::{Change, Snapshot, Table, tables};
 
@@ -40,25 +41,27 @@ struct StoredBody<'a> {
     disclosures: &'a [Disclosure],
 }
 
-struct LiveSubject {
-    seed: AnswerSeed,
+pub(super) struct LiveSubject {
+    pub(super) seed: AnswerSeed,
     /// The current ones of a token; empty for other subjects.
-    containers: Containers,
+    pub(super) containers: Containers,
+    /// The container in which access rules look for an intent.
+    pub(super) home: Option<Container>,
     /// The end of the retention of its card verification code; `None` if it has no code now.
-    cvc_expires_at: Option<Timestamp>,
+    pub(super) cvc_expires_at: Option<Timestamp>,
 }
 
 impl Idempotency<'_> {
     pub(in crate::app) fn remember(
         self,
         snapshot: &Snapshot,
-        guard: &Guard,
+        of: &AnswerPlace<'_>,
         answer: &RememberedAnswer,
         now: Timestamp,
     ) -> Result<Change, Error> {
-        let (tenant, keys) = (guard.caller.tenant.id, &guard.caller.keys);
+        let AnswerPlace { tenant, keys, blinded } = *of;
         let (table, place) =
-            (Table::IdempotencyAnswers, tables::idempotency_answers(now, tenant, &guard.blinded));
+            (Table::IdempotencyAnswers, tables::idempotency_answers(now, tenant, &blinded));
         let mut hidden: SmallVec<[Option<HiddenParts>; 1]> =
             answer.subjects.iter().map(|_| None).collect();
         let mut body: SmallVec<[BodyPart<'_>; 16]> = SmallVec::new();
@@ -82,10 +85,10 @@ impl Idempotency<'_> {
             }
             body.push(BodyPart::Hidden(at));
         }
-        let identity = identity(&guard.caller, &place);
+        let identity = identity(&tenant, &place);
         let seal = |(subject, hidden): (&Subject, Option<HiddenParts>)| {
             let Some(hidden) = hidden else { return Vec::new() };
-            let key = part_key(&guard.caller, &subject.seed, &subject.containers);
+            let key = part_key(keys, &subject.seed, &subject.containers);
             key.seal(&identity, hidden.finish().expose(), self.vault.random())
         };
         let sealed: SmallVec<[Vec<u8>; 1]> = answer.subjects.iter().zip(hidden).map(seal).collect();
@@ -97,12 +100,15 @@ impl Idempotency<'_> {
             disclosures: &answer.disclosures,
         };
         let ids = answer.subjects.iter().map(|subject| &subject.id);
-        let plain = encode_answer(&head, ids.zip(sealed.iter().map(Vec::as_slice)), &body)?;
+        let mut plain = encode_answer(&head, ids.zip(sealed.iter().map(Vec::as_slice)), &body)?;
+        if let Some(sources) = &answer.sources {
+            plain = self.seal_to_sources(snapshot, (of, &place), sources, &plain, now)?;
+        }
         let sealed = keys.seal(table.number(), &place, plain.expose(), self.vault.random());
         // Its finder would lead to it if it were there.
         Ok(Change::new()
             .expect_new(table, place.clone(), snapshot.base())
-            .put(Table::Idempotency, guard.place(), tables::idempotency_time(now))
+            .put(Table::Idempotency, of.finder(), tables::idempotency_time(now))
             .put(table, place, sealed))
     }
 
@@ -111,18 +117,27 @@ impl Idempotency<'_> {
     pub(super) fn restore(
         self,
         snapshot: &Snapshot,
-        caller: &Caller,
+        (of, caller): (&AnswerPlace<'_>, Option<&Caller>),
         place: &[u8],
-        record: AnswerRecord,
+        stored: StoredAnswer,
         now: Timestamp,
     ) -> Result<Replay, Error> {
+        let (record, sources) = match stored {
+            StoredAnswer::Plain(record) => (record, Vec::new()),
+            StoredAnswer::Sourced(answer) => {
+                self.open_with_sources(snapshot, (of, caller), place, answer, now)?
+            }
+        };
         let ids = token_ids(&record.subjects);
-        for disclosure in &record.disclosures {
-            caller.require_again(disclosure, &ids)?;
+        if let Some(caller) = caller {
+            for disclosure in &record.disclosures {
+                caller.require_again(disclosure, &ids)?;
+            }
         }
         let AnswerRecord { status, location, head, disclosures, subjects, body, .. } = record;
         let stored = StoredBody { subjects, body, disclosures: &disclosures };
-        let (body, shown) = self.join(snapshot, caller, place, stored, now)?;
+        let (body, mut shown) = self.join(snapshot, (of, caller), place, stored, now)?;
+        shown.extend(sources);
         Ok(Replay { status, location, head, body, shown })
     }
 
@@ -130,7 +145,7 @@ impl Idempotency<'_> {
     fn join(
         self,
         snapshot: &Snapshot,
-        caller: &Caller,
+        (of, caller): (&AnswerPlace<'_>, Option<&Caller>),
         place: &[u8],
         stored: StoredBody<'_>,
         now: Timestamp,
@@ -140,13 +155,13 @@ impl Idempotency<'_> {
         // `None` for a deleted or expired subject. Otherwise the time when its code was stored.
         let mut hidden = Vec::with_capacity(subjects.len());
         for (id, sealed) in subjects {
-            let Some(live) = live_subject(snapshot, caller, &id, now)? else {
+            let Some(live) = live_subject(snapshot, of, &id, now)? else {
                 hidden.push(None);
                 continue;
             };
             let mut parts = Vec::new();
             if !sealed.is_empty() {
-                let opened = open_parts(caller, place, &live, &id, &sealed, disclosures)?;
+                let opened = open_parts((of, caller), place, &live, &id, &sealed, disclosures)?;
                 let Some(plain) = opened else {
                     hidden.push(None);
                     continue;
@@ -171,7 +186,7 @@ impl Idempotency<'_> {
             match part {
                 HiddenPart::Text(text) => texts.push(text),
                 HiddenPart::Cvc(sealed) => {
-                    let text = self.vault.cvcs().open(caller.tenant.id, place, &sealed, now)?;
+                    let text = self.vault.cvcs().open(of.tenant, place, &sealed, now)?;
                     // The code was used, deleted or replaced since the first answer.
                     let text = text.filter(|(_, until)| code_until == Some(*until));
                     let bytes = text.map(|(text, _)| text.expose().as_bytes().to_vec());
@@ -215,23 +230,27 @@ impl Caller {
     }
 }
 
-const SHOWS_MORE: &str = "The first answer shows more than the API key may see today.";
+pub(super) const SHOWS_MORE: &str = "The first answer shows more than the API key may see today.";
 
 /// `None` if the subject was deleted or has expired.
-fn live_subject(
+pub(super) fn live_subject(
     snapshot: &Snapshot,
-    caller: &Caller,
+    of: &AnswerPlace<'_>,
     id: &SubjectId,
     now: Timestamp,
 ) -> Result<Option<LiveSubject>, Error> {
     // Not with `records`, which stands above this module.
-    let (tenant, keys) = (caller.tenant.id, &caller.keys);
+    let (tenant, keys) = (of.tenant, of.keys);
     let open = |table: Table, place: Vec<u8>| match snapshot.value(table, &place)? {
         Some(sealed) => Ok::<_, Error>(Some(keys.open(table.number(), &place, &sealed)?)),
         None => Ok(None),
     };
-    let without_containers =
-        |seed| LiveSubject { seed, containers: Containers::new(), cvc_expires_at: None };
+    let without_containers = |seed| LiveSubject {
+        seed,
+        containers: Containers::new(),
+        home: None,
+        cvc_expires_at: None,
+    };
     Ok(match id {
         SubjectId::ApiKey { application, id } => {
             let place = tables::application_keys(tenant, *application, *id);
@@ -256,6 +275,7 @@ fn live_subject(
             token.is_live(now).then_some(LiveSubject {
                 seed: token.answer_seed,
                 containers: token.containers,
+                home: None,
                 cvc_expires_at,
             })
         }
@@ -265,7 +285,8 @@ fn live_subject(
             let intent = decode_token_intent(tenant, *id, plain.expose())?;
             let cvc_expires_at = intent.cvc_expires_at;
             let live = intent.is_live(now).then(|| without_containers(intent.answer_seed));
-            live.map(|live| LiveSubject { cvc_expires_at, ..live })
+            let home = Container::parse(intent.kind.default_container()).ok();
+            live.map(|live| LiveSubject { home, cvc_expires_at, ..live })
         }
     })
 }
@@ -274,16 +295,17 @@ fn live_subject(
 /// its current containers if it was moved. They are then shown only if the caller could get the
 /// same answer in the current containers, else this returns `None`.
 fn open_parts(
-    caller: &Caller,
+    (of, caller): (&AnswerPlace<'_>, Option<&Caller>),
     place: &[u8],
     live: &LiveSubject,
     id: &SubjectId,
     sealed: &[u8],
     disclosures: &[Disclosure],
 ) -> Result<Option<Secret<Vec<u8>>>, Error> {
-    let identity = identity(caller, place);
-    let open =
-        |containers: &[Container]| part_key(caller, &live.seed, containers).open(&identity, sealed);
+    let identity = identity(&of.tenant, place);
+    let open = |containers: &[Container]| {
+        part_key(of.keys, &live.seed, containers).open(&identity, sealed)
+    };
     let not_moved = open(&live.containers);
     if not_moved.is_ok() || live.containers.is_empty() {
         return Ok(Some(not_moved?));
@@ -292,7 +314,8 @@ fn open_parts(
         let Ok(plain) = open(&made.containers) else { continue };
         let of_it = disclosures.iter().filter(|it| it.containers == made.containers);
         let target = Target { containers: &live.containers, id: target_id(id) };
-        return Ok(caller.may_disclose(target, of_it).then_some(plain));
+        let may = caller.is_some_and(|caller| caller.may_disclose(target, of_it));
+        return Ok(may.then_some(plain));
     }
     Err(bad_record())
 }
@@ -302,7 +325,7 @@ fn token_ids(subjects: &[(SubjectId, Vec<u8>)]) -> Vec<TargetId<'_>> {
     tokens.filter(|id| *id != TargetId::Unknown).collect()
 }
 
-fn target_id(subject: &SubjectId) -> TargetId<'_> {
+pub(super) fn target_id(subject: &SubjectId) -> TargetId<'_> {
     match subject {
         SubjectId::Token { id, name } => {
             name.as_deref().map_or(TargetId::Assigned(id.uuid()), TargetId::Name)
@@ -316,24 +339,32 @@ fn target_id(subject: &SubjectId) -> TargetId<'_> {
 
 /// The seed alone would be enough; deriving the key from the tenant's key too makes a seed useless
 /// outside its tenant.
-pub(super) fn part_key(caller: &Caller, seed: &AnswerSeed, containers: &[Container]) -> SealingKey {
-    let paths = match containers {
+pub(super) fn part_key(
+    keys: &TenantKeys,
+    seed: &AnswerSeed,
+    containers: &[Container],
+) -> SealingKey {
+    let paths = paths(containers);
+    let parts = [b"answer parts".as_slice(), seed.expose(), paths.as_bytes()];
+    SealingKey::new(0, &Secret::new(keys.lasting().tag(&parts)))
+}
+
+pub(super) fn paths(containers: &[Container]) -> Cow<'_, str> {
+    match containers {
         [only] => Cow::Borrowed(only.as_str()),
         several => {
             let paths: Vec<_> = several.iter().map(Container::as_str).collect();
             Cow::Owned(paths.join("\n"))
         }
-    };
-    let parts = [b"answer parts".as_slice(), seed.expose(), paths.as_bytes()];
-    SealingKey::new(0, &Secret::new(caller.keys.lasting().tag(&parts)))
+    }
 }
 
-pub(super) fn identity<'a>(caller: &'a Caller, place: &'a [u8]) -> Identity<'a> {
-    let tenant = caller.tenant.id.bytes();
+pub(super) fn identity<'a>(tenant: &'a TenantId, place: &'a [u8]) -> Identity<'a> {
+    let tenant = tenant.bytes();
     Identity { tenant, table: Table::IdempotencyAnswers.number(), key: place }
 }
 
-fn token_entity(id: TokenId, name: Option<&str>) -> Entity {
+pub(super) fn token_entity(id: TokenId, name: Option<&str>) -> Entity {
     Entity { kind: EntityKind::Token, id: id.uuid(), name: name.map(Box::from) }
 }
 
@@ -345,6 +376,6 @@ const fn impossible() -> Error {
     Error::Internal(Fault::BadAnswer)
 }
 
-const fn bad_record() -> Error {
+pub(super) const fn bad_record() -> Error {
     Error::Internal(Fault::BadRecord)
 }

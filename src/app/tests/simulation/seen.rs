@@ -134,7 +134,8 @@ impl From<Error> for Outcome {
                 return Self::Replayed(String::from_utf8(replay.body.expose().clone()).unwrap());
             }
             Error::Stopped | Error::Storage(_) => return Self::Stopped,
-            Error::Internal(_)
+            Error::AnswerGone
+            | Error::Internal(_)
             | Error::NeedsCvcKey(_)
             | Error::NoPrograms(_)
             | Error::Unprocessable(_)
