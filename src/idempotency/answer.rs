@@ -72,6 +72,8 @@ pub struct Source {
     /// The program got the value by its arguments, with the rights of the caller, and not by a
     /// request of its own.
     pub is_callers: bool,
+    /// The end of the retention of its code, if the answer holds the code.
+    pub code_until: Option<Timestamp>,
 }
 
 /// A resource that an answer shows and that can be deleted or expire before the answer.
@@ -218,6 +220,20 @@ impl RememberedAnswer {
             let (text, after) = rest.split_at_checked(part.bytes).unwrap_or((rest, &[]));
             rest = after;
             (text, part.lifetime)
+        })
+    }
+
+    /// True if the word is in the body or in a header, and is no part of a longer word or number.
+    pub fn holds_word(&self, word: &str) -> bool {
+        let headers = self.head.iter().flat_map(|head| &head.headers);
+        let headers = headers.map(|(_, value)| value.expose().as_bytes());
+        headers.chain([self.text.bytes()]).any(|text| {
+            let is_apart = |byte: Option<&u8>| !byte.is_some_and(u8::is_ascii_alphanumeric);
+            let (word, length) = (word.as_bytes(), word.len());
+            (0..).zip(text.windows(length.max(1))).any(|(at, found): (usize, _)| {
+                let before = at.checked_sub(1).and_then(|at| text.get(at));
+                found == word && is_apart(before) && is_apart(text.get(at.saturating_add(length)))
+            })
         })
     }
 

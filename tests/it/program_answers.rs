@@ -28,7 +28,8 @@ impl Kept {
             vault.application("private", &["token:use", "reactor:invoke"], &json!([]));
         let caller = application.member("key");
         let rule = json!([{"description": "all", "priority": 1, "container": "/",
-            "transform": "reveal", "permissions": ["token:read"]}]);
+            "transform": "reveal",
+            "permissions": ["token:read", "token:create", "token:delete"]}]);
         let reads = vault.application("private", &[], &rule);
         let make = vault.key_with("management", &["reactor:create"], &json!([]));
         let body = json!({"name": "r", "code": code, "application": {"id": reads.id()}});
@@ -108,6 +109,64 @@ fn an_answer_of_a_program_ends_with_a_token_whose_value_it_got() {
         kept.check(None);
         kept.vault.stop_and_verify();
     }
+}
+
+/// Beside the answer that ends with the code, one that does not hold it stays.
+#[test]
+fn an_answer_with_a_code_ends_when_the_code_is_used_deleted_or_replaced() {
+    let silent = ("module.exports = ({ args }) => ({ raw: args.number });", "{{ID}}");
+    let body = |data: Value| json!({"data": data});
+    for (way, is_kept) in [(WAYS[0], false), (silent, true)] {
+        for end in 0..3 {
+            let kept = Kept::by(way, card());
+            kept.check(Some(&[NUMBER]));
+            let (vault, key) = (&kept.vault, &kept.vault.keys.private);
+            let path = format!("/tokens/{}", kept.token);
+            match end {
+                0 => drop(vault.delete(&format!("{path}/cvc"), key).with_status(204)),
+                1 => drop(vault.patch(&kept.token, body(json!({"cvc": "111"}))).with_status(200)),
+                _ => {
+                    let manage = vault.key_with("management", &["tenant:update"], &json!([]));
+                    let settings =
+                        json!({"name": "t", "settings": {"destroy_cvc_after_use": "true"}});
+                    vault.put("/tenants/self", &manage, settings).with_status(200);
+                    let request = post(&format!("/reactors/{}/react", kept.reactor));
+                    let request = request.key(&kept.caller).once("other");
+                    let called = || vault.send(&request.clone().json(kept.body()));
+                    called().with_status(200);
+                    // The call itself used the code before its answer was kept.
+                    assert_eq!(called().status, if is_kept { 200 } else { 410 });
+                }
+            }
+            kept.check(if is_kept { Some(&[NUMBER]) } else { None });
+        }
+    }
+}
+
+#[test]
+fn an_answer_of_a_program_ends_with_a_token_that_the_program_made() {
+    let code = "module.exports = async ({ args, bt }) =>
+        ({ raw: await bt.tokens.create({ type: 'token', data: 'made of ' + args }) });";
+    let kept = Kept::by((code, "{{ID}}"), json!({"type": "token", "data": "Jane"}));
+    let made = [kept.react(), kept.result()].map(|answer| answer.json["raw"]["id"].clone());
+    kept.check(Some(&["made of Jane"]));
+    for id in made {
+        let path = format!("/tokens/{}", id.as_str().unwrap());
+        kept.vault.delete(&path, &kept.vault.keys.private).with_status(204);
+    }
+    kept.check(None);
+}
+
+/// Else its caller would never learn that it was done.
+#[test]
+fn an_answer_of_a_program_outlives_what_the_program_itself_deleted() {
+    let code = "module.exports = async ({ args, bt }) => {
+        const { id } = await bt.tokens.create({ type: 'token', data: args });
+        await bt.tokens.delete(id);
+        return { raw: { charged: true } };
+    };";
+    let kept = Kept::by((code, "{{ID}}"), json!({"type": "token", "data": "Jane"}));
+    kept.check(Some(&["charged"]));
 }
 
 #[test]

@@ -125,6 +125,16 @@ fn errors_of_the_engine_name_no_value_of_the_call() {
         ("Buffer.from('', args)", "Unknown encoding: '...'"),
         ("(0, eval)(args)", "... is not defined"),
         ("nowhere", "nowhere is not defined"),
+        ("null[`x'${args}'y`]", "cannot read property '...' of null"),
+        ("(0, eval)(`let ${args} = ${args}`)", "... is not initialized"),
+        ("new TextDecoder(args)", "The encoding \"...\" is not supported"),
+        ("new Headers({ [args + ' ']: '1' })", "Headers: \"...\" is an invalid header name."),
+        ("new (require('events'))().emit('error', args)", "Unhandled error."),
+        ("Buffer.alloc(Number(`-${args.length}`))", "The value of size is out of range."),
+        (
+            "try { null[args]; } catch (error) { throw new (require('@basis-theory/basis-theory-reactor-formulas-sdk-js').ReactorRuntimeError)(error); }",
+            "cannot read property '...' of null",
+        ),
         ("null['known']", "cannot read property 'known' of null"),
         ("(() => { throw new Error(`no '${args}'`) })()", "no 'JaneQPerson'"),
     ] {

@@ -25,7 +25,7 @@ const TENANTS: usize = 16;
 const PROCESSES: [usize; 3] = [1, 2, 4];
 const DELAY: Duration = Duration::from_millis(5);
 /// Of a processor, for each process: four and a database fit on two processors.
-const PERCENT: u32 = 12;
+const PERCENT: u32 = 20;
 /// The waits for locks that the database has counted cannot be had; these are the waits of one moment under load.
 const LOCK_WAITS: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
 const ROWS_OF_WRITERS: &str = "SELECT count(*) FROM strongroom_writers";

@@ -50,8 +50,22 @@ impl Cvcs<'_> {
         let Some(expires_at) = expires_at.filter(|at| now < *at) else { return Ok(None) };
         let place = tables::cvcs(expires_at, tenant, id);
         let Some(value) = snapshot.value(Table::Cvcs, &place)? else { return Ok(None) };
-        let opened = self.open(tenant, &tables::cvc_identity(tenant, id), &value, now)?;
-        Ok(opened.map(|(code, _)| code))
+        self.open_of(tenant, id, &value, now)
+    }
+
+    /// Opens the code of a token or an intent.
+    pub(in crate::app) fn open_of(
+        self,
+        tenant: TenantId,
+        id: Uuid,
+        value: &[u8],
+        now: Timestamp,
+    ) -> Result<Option<Secret<String>>, Error> {
+        let opened = self.open(tenant, &tables::cvc_identity(tenant, id), value, now)?;
+        Ok(opened.map(|(code, until)| {
+            gathered::note_code(id, until, &code);
+            code
+        }))
     }
 
     pub(in crate::app) fn attach(
@@ -139,11 +153,7 @@ impl Cvcs<'_> {
         let until = Timestamp::from_micros(i64::from_be_bytes(*until));
         plain.expose_mut().drain(..8);
         let code = String::from_utf8(std::mem::take(plain.expose_mut())).ok().map(Secret::new);
-        let code = code.filter(|_| now < until);
-        if code.is_some() {
-            gathered::note_code(until);
-        }
-        Ok(code.map(|code| (code, until)))
+        Ok(code.filter(|_| now < until).map(|code| (code, until)))
     }
 
     /// Opens a value that another process sealed, if that process has sent its key.

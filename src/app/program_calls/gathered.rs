@@ -5,7 +5,7 @@
 //! A request of a program is served in a task that knows the call. So whatever opens a value notes
 //! it here, without an argument for the rare case that a program asked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -16,6 +16,7 @@ use crate::domain::id::{TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
 use crate::idempotency::{Source, Sources, SubjectId};
 use crate::lock::Lock;
+use crate::secret::Secret;
 
 tokio::task_local! {
     static GATHERED: Arc<Gathered>;
@@ -31,8 +32,17 @@ pub struct Gathered {
 #[derive(Debug, Default)]
 struct Found {
     sources: BTreeMap<Uuid, Source>,
-    codes_until: Option<Timestamp>,
+    /// By token or intent.
+    codes: BTreeMap<Uuid, GatheredCode>,
+    /// Those that the program itself deleted or converted. Its answer does not end with them.
+    ended: BTreeSet<Uuid>,
     is_too_many: bool,
+}
+
+#[derive(Debug)]
+struct GatheredCode {
+    until: Timestamp,
+    text: Secret<String>,
 }
 
 impl Gathered {
@@ -50,11 +60,19 @@ impl Gathered {
         self.found.lock().sources.values_mut().for_each(|source| source.is_callers = true);
     }
 
-    /// `None` if there are too many to keep an answer with them.
-    pub(in crate::app) fn sources(&self) -> Option<Sources> {
+    /// The sources of an answer; `holds` tells if it has a word. `None` if there are too many to keep
+    /// it.
+    pub(in crate::app) fn sources(&self, holds: impl Fn(&str) -> bool) -> Option<Sources> {
         let found = self.found.lock();
-        let all = found.sources.values().cloned().collect();
-        (!found.is_too_many).then_some(Sources { all, codes_until: found.codes_until })
+        let code_of = |id: &Uuid| found.codes.get(id).filter(|code| holds(code.text.expose()));
+        let with_code = |(id, source): (&Uuid, &Source)| {
+            let code_until = code_of(id).map(|code| code.until);
+            Source { code_until, ..source.clone() }
+        };
+        let all = found.sources.iter().filter(|(id, _)| !found.ended.contains(id));
+        let all = all.map(with_code).collect();
+        let codes_until = found.codes.values().map(|code| code.until).min();
+        (!found.is_too_many).then_some(Sources { all, codes_until })
     }
 
     fn change(&self, change: &impl Fn(&mut Found)) {
@@ -72,7 +90,8 @@ impl Found {
             self.is_too_many = true;
             return;
         }
-        let source = || Source { id: subject.clone(), is_callers: false };
+        let (id_of, is_callers, code_until) = (subject.clone(), false, None);
+        let source = || Source { id: id_of, is_callers, code_until };
         self.sources.entry(id).or_insert_with(source);
     }
 }
@@ -97,12 +116,32 @@ pub(in crate::app) fn note(entity: &Entity) {
     GATHERED.try_with(add).ok();
 }
 
-/// Notes a card verification code that is opened, with the end of its retention.
-pub(in crate::app) fn note_code(until: Timestamp) {
-    let first = |found: &mut Found| {
-        found.codes_until = found.codes_until.into_iter().chain([until]).min();
+/// Notes the code of a token or an intent, with the end of its retention.
+pub(in crate::app) fn note_code(owner: Uuid, until: Timestamp, code: &Secret<String>) {
+    let add = |found: &mut Found| {
+        let text = Secret::new(code.expose().clone());
+        found.codes.insert(owner, GatheredCode { until, text });
     };
-    GATHERED.try_with(|gathered| gathered.change(&first)).ok();
+    GATHERED.try_with(|gathered| gathered.change(&add)).ok();
+}
+
+/// Notes a token or an intent that a program made, with its code: the program knows the value.
+pub(in crate::app) fn note_made(
+    entity: &Entity,
+    code: (Option<&Secret<String>>, Option<Timestamp>),
+) {
+    note(entity);
+    if let (Some(code), Some(until)) = code {
+        note_code(entity.id, until, code);
+    }
+}
+
+/// Notes a token or an intent that a program deleted or converted.
+pub(in crate::app) fn note_ended(id: Uuid) {
+    let end = |found: &mut Found| {
+        found.ended.insert(id);
+    };
+    GATHERED.try_with(|gathered| gathered.change(&end)).ok();
 }
 
 #[cfg(test)]
@@ -111,6 +150,10 @@ mod tests {
 
     fn token(number: u128) -> Entity {
         Entity::new(EntityKind::Token, Uuid::from_u128(number))
+    }
+
+    fn code(text: &str) -> Secret<String> {
+        Secret::new(String::from(text))
     }
 
     fn ids(gathered: &Gathered) -> Vec<u128> {
@@ -126,18 +169,24 @@ mod tests {
             .during(async {
                 note(&token(1));
                 note(&Entity::new(EntityKind::Proxy, Uuid::from_u128(7)));
-                note_code(at(20));
+                note_code(Uuid::from_u128(1), at(20), &code("111"));
                 let inner = Gathered::begin();
                 inner.are_callers();
                 inner.during(async { note(&token(2)) }).await;
-                inner.during(async { note_code(at(10)) }).await;
+                let two = Uuid::from_u128(2);
+                inner.during(async { note_code(two, at(10), &code("222")) }).await;
                 assert_eq!(ids(&inner), [2]);
-                assert_eq!(inner.sources().unwrap().codes_until, Some(at(10)));
+                assert_eq!(inner.sources(|_| false).unwrap().codes_until, Some(at(10)));
             })
             .await;
         note(&token(8));
         assert_eq!(ids(&outer), [1, 2]);
-        assert_eq!(outer.sources().unwrap().codes_until, Some(at(10)));
+        let found = outer.sources(|word| word == "111").unwrap();
+        assert_eq!(found.codes_until, Some(at(10)));
+        let held: Vec<_> = found.all.iter().map(|source| source.code_until).collect();
+        assert_eq!(held, [Some(at(20)), None], "only the code that the answer has");
+        outer.during(async { note_ended(Uuid::from_u128(1)) }).await;
+        assert_eq!(outer.sources(|_| false).unwrap().all.len(), 1);
     }
 
     #[tokio::test]
@@ -146,7 +195,7 @@ mod tests {
         gathered.during(async { note(&token(1)) }).await;
         gathered.are_callers();
         gathered.during(async { [token(1), token(2)].iter().for_each(note) }).await;
-        let all = gathered.sources().unwrap().all;
+        let all = gathered.sources(|_| false).unwrap().all;
         let callers: Vec<_> = all.iter().map(|source| source.is_callers).collect();
         assert_eq!(callers, [true, false]);
     }
@@ -160,8 +209,8 @@ mod tests {
         };
         add(PROGRAM_SOURCES_MAX).await;
         add(PROGRAM_SOURCES_MAX).await;
-        assert_eq!(gathered.sources().unwrap().all.len(), PROGRAM_SOURCES_MAX);
+        assert_eq!(gathered.sources(|_| false).unwrap().all.len(), PROGRAM_SOURCES_MAX);
         add(PROGRAM_SOURCES_MAX + 1).await;
-        assert!(gathered.sources().is_none());
+        assert!(gathered.sources(|_| false).is_none());
     }
 }

@@ -18,7 +18,7 @@ use crate::bounds::ARGUMENTS_BYTES_MAX;
 use crate::domain::id::{ReactorId, ReactorRequestId};
 use crate::domain::reactor::Reactor;
 use crate::domain::time::Timestamp;
-use crate::idempotency::Sources;
+use crate::idempotency::{RememberedAnswer, Sources};
 use crate::secret::{Secret, SecretBuffer};
 
 const NO_APPLICATION: &str = "The application of the reactor was deleted, so it makes no tokens.";
@@ -58,9 +58,9 @@ impl PreparedReaction {
     }
 
     /// The tokens and intents whose values the program got, or `None` if there are too many to keep
-    /// an answer with them.
-    pub fn sources(&self) -> Option<Sources> {
-        self.gathered.sources()
+    /// the answer with them.
+    pub fn sources(&self, answer: &RememberedAnswer) -> Option<Sources> {
+        self.gathered.sources(|word| answer.holds_word(word))
     }
 
     pub fn timeout(&self) -> Duration {

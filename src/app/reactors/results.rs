@@ -142,7 +142,8 @@ impl Reactors<'_> {
         !self.vault.processes().may_be_several() && result.requested_at < self.vault.opened_at
     }
 
-    /// The body of a stored answer, for its callback. `None` once the row is gone.
+    /// The body of a stored answer, for its callback. `None` once the row is gone. Fails if the answer
+    /// is gone before.
     pub fn stored_body(
         self,
         tenant: TenantId,
@@ -157,7 +158,7 @@ impl Reactors<'_> {
         let of = AnswerPlace::of_result(tenant, &keys, id);
         match self.vault.idempotency().look_up(&snapshot, &of, None, now) {
             Err(Error::Replayed(answer)) => Ok(Some(answer.body)),
-            Ok(_) | Err(Error::AnswerGone) => Ok(None),
+            Ok(_) => Ok(None),
             Err(error) => Err(error),
         }
     }

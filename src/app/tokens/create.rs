@@ -7,6 +7,7 @@ use crate::app::caller::Caller;
 use crate::app::client_keys::open::open_encrypted;
 use crate::app::commit::commit_loop::{CommitOutcome, Write};
 use crate::app::error::Error;
+use crate::app::program_calls::gathered;
 use crate::app::tokens::draft::{CheckedDraft, TokenDraft, WantedId};
 use crate::app::tokens::duplicates::{Duplicate, DuplicatePolicy, duplicate};
 use crate::app::tokens::evaluations::Work;
@@ -66,6 +67,11 @@ impl Tokens<'_> {
             },
         );
         let written = settled.await;
+        if let Ok(written) = &written {
+            let token = &written.outcome.shown.token;
+            gathered::note_made(&Entity::token(token), (token.cvc.as_ref(), token.cvc_expires_at));
+            admitted.intent().into_iter().for_each(|id| gathered::note_ended(id.uuid()));
+        }
         opened.settle(written).await
     }
 

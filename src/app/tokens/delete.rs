@@ -2,6 +2,7 @@
 
 use crate::app::commit::commit_loop::Priority;
 use crate::app::error::Error;
+use crate::app::program_calls::gathered;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::read::live_token;
 use crate::app::tokens::rows;
@@ -12,7 +13,8 @@ use crate::store::{Change, Table, tables};
 impl Tokens<'_> {
     pub async fn delete(self, id: &str) -> Result<(), Error> {
         let _turn = self.vault.lanes.take(id.as_bytes()).await?;
-        self.vault
+        let deleted = self
+            .vault
             .commit(Priority::Upkeep, |snapshot| {
                 let now = self.vault.now();
                 let found = live_token(snapshot, self.caller, Permission::TokenDelete, id, now)?;
@@ -27,8 +29,10 @@ impl Tokens<'_> {
                         &found.token,
                         now,
                     ));
-                Ok((change, ()))
+                Ok((change, found.token.id))
             })
-            .await
+            .await?;
+        gathered::note_ended(deleted.uuid());
+        Ok(())
     }
 }

@@ -5,6 +5,7 @@ use crate::app::Vault;
 use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Priority, Write};
 use crate::app::error::Error;
+use crate::app::program_calls::gathered;
 use crate::app::records::{self, Record};
 use crate::app::tokens::create::no_intent;
 use crate::app::tokens::draft::{DataSource, check_data, sort_for_expressions};
@@ -75,28 +76,38 @@ impl TokenIntents<'_> {
                 Ok((change, self.show_intent(intent)))
             })
             .await
+            .inspect(|made| {
+                let intent = &made.outcome.intent;
+                let code = (intent.cvc.as_ref(), intent.cvc_expires_at);
+                gathered::note_made(&intent.id.into(), code);
+            })
     }
 
     pub async fn read(self, id: &str) -> Result<TokenIntentView, Error> {
         let now = self.vault.now();
         let found = self.find(&self.vault.snapshot()?, id, now)?;
         let (intent, _) = found.ok_or(Error::NotFound("token intent"))?;
+        gathered::note(&intent.id.into());
         self.vault.audit().note_read(self.caller, intent.id.into(), now).await?;
         Ok(self.show_intent(intent))
     }
 
     pub async fn delete(self, id: &str) -> Result<(), Error> {
         let _turn = self.vault.lanes.take(id.as_bytes()).await?;
-        self.vault
+        let deleted = self
+            .vault
             .commit(Priority::Upkeep, |snapshot| {
                 let now = self.vault.now();
                 let found = self.find(snapshot, id, now)?;
                 let (intent, version) = found.ok_or(Error::NotFound("token intent"))?;
                 let audit =
                     self.vault.audit().caller_entry(self.caller, Act::Delete, intent.id, now);
-                Ok((records::remove(&self.caller.keys, &intent, version).and(audit), ()))
+                let change = records::remove(&self.caller.keys, &intent, version).and(audit);
+                Ok((change, intent.id))
             })
-            .await
+            .await?;
+        gathered::note_ended(deleted.uuid());
+        Ok(())
     }
 
     /// The intent with the version of its record, if it belongs to the tenant and is live.

@@ -113,9 +113,7 @@ impl Tokens<'_> {
             let place = tables::cvcs(expires_at, tenant, id.uuid());
             // The code may have been replaced since the first read.
             let Some(code) = newest.value(Table::Cvcs, &place).await? else { return Ok(None) };
-            let identity = tables::cvc_identity(tenant, id.uuid());
-            let opened = self.vault.cvcs().open(tenant, &identity, &code, now)?;
-            token.cvc = opened.map(|(code, _)| code);
+            token.cvc = self.vault.cvcs().open_of(tenant, id.uuid(), &code, now)?;
         }
         Ok(Some(token))
     }

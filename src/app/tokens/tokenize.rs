@@ -10,6 +10,7 @@ use crate::app::audit::opened::Opened;
 use crate::app::caller::Caller;
 use crate::app::commit::commit_loop::{CommitOutcome, Write};
 use crate::app::error::Error;
+use crate::app::program_calls::gathered;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::create::{AdmittedDraft, no_intent};
 use crate::app::tokens::create::{TokenOrigin, WriteOutcome};
@@ -17,6 +18,7 @@ use crate::app::tokens::draft::TokenDraft;
 use crate::app::tokens::duplicates::DuplicatePolicy;
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::update::TokenPatch;
+use crate::domain::audit::Entity;
 use crate::domain::mistakes::Mistakes;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
@@ -123,7 +125,17 @@ impl Tokens<'_> {
                 Ok((change.and(audit), TokenizeOutcome { written }))
             },
         );
-        settled.await
+        let settled = settled.await;
+        if let Ok(settled) = &settled {
+            let written = &settled.outcome.written;
+            for token in (0..written.len()).filter_map(|at| token_of(written, at)) {
+                let code = (token.cvc.as_ref(), token.cvc_expires_at);
+                gathered::note_made(&Entity::token(token), code);
+            }
+            let intents = admitted.iter().filter_map(|(draft, ..)| draft.intent());
+            intents.for_each(|id| gathered::note_ended(id.uuid()));
+        }
+        settled
     }
 
     /// Plans one token of a call. The snapshot does not contain the earlier tokens of the same

@@ -11,8 +11,8 @@ const fault = (Kind, code, message) => {
   error.code = code;
   return error;
 };
-const rangeFault = (name, value) => fault(RangeError, 'ERR_OUT_OF_RANGE',
-  `The value of "${name}" is out of range. Received ${value}`);
+const rangeFault = (name) => fault(RangeError, 'ERR_OUT_OF_RANGE',
+  `The value of ${name} is out of range.`);
 const typeFault = (message) => fault(TypeError, 'ERR_INVALID_ARG_TYPE', message);
 
 class FastBuffer extends Uint8Array {
@@ -36,7 +36,7 @@ const over = (bytes) => new FastBuffer(bytes.buffer, bytes.byteOffset, bytes.byt
 
 const sizeOf = (size) => {
   if (typeof size !== 'number') { throw typeFault('The "size" argument must be of type number'); }
-  if (!(size >= 0 && size <= LENGTH_MAX)) { throw rangeFault('size', size); }
+  if (!(size >= 0 && size <= LENGTH_MAX)) { throw rangeFault('size'); }
   return size;
 };
 
@@ -191,7 +191,7 @@ const view = (buffer) => new DataView(buffer.buffer, buffer.byteOffset, buffer.b
 const checkedOffset = (buffer, offset, size) => {
   const at = offset === undefined ? 0 : offset;
   if (typeof at !== 'number') { throw typeFault('The "offset" argument must be of type number'); }
-  if (!Number.isInteger(at) || at < 0 || at + size > buffer.length) { throw rangeFault('offset', at); }
+  if (!Number.isInteger(at) || at < 0 || at + size > buffer.length) { throw rangeFault('offset'); }
   return at;
 };
 
@@ -212,7 +212,7 @@ for (const [name, type, size, least, largest] of NUMBERS) {
     };
     const write = function (value, offset) {
       const at = checkedOffset(this, offset, size);
-      if (least !== null && (value < least || value > largest)) { throw rangeFault('value', value); }
+      if (least !== null && (value < least || value > largest)) { throw rangeFault('value'); }
       view(this)['set' + type](at, value, isLittle);
       return at + size;
     };

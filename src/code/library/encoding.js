@@ -43,7 +43,7 @@ class TextDecoder {
   constructor(label = 'utf-8', options = {}) {
     this.#encoding = LABELS[String(label).trim().toLowerCase()];
     if (this.#encoding === undefined) {
-      throw new RangeError(`The "${label}" encoding is not supported`);
+      throw new RangeError(`The encoding "${label}" is not supported`);
     }
     this.fatal = Boolean(options.fatal);
     this.ignoreBOM = Boolean(options.ignoreBOM);

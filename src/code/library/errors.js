@@ -21,7 +21,7 @@ const jsonText = (value) => {
 };
 const textOf = (value) => {
   if (typeof value === 'string') { return value; }
-  if (value instanceof Error) { return value.message; }
+  if (value instanceof Error) { return ports.thrown.messageOf(value); }
   if (typeof value === 'object' && value !== null) { return jsonText(value); }
   return String(value);
 };

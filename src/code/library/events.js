@@ -71,7 +71,7 @@ const methods = {
     const list = eventsOf(this)[name];
     if (list === undefined) {
       if (name === 'error') {
-        throw given[0] instanceof Error ? given[0] : new Error('Unhandled error. (' + given[0] + ')');
+        throw given[0] instanceof Error ? given[0] : new Error('Unhandled error.');
       }
       return false;
     }

@@ -33,7 +33,7 @@
   const startsWith = uncurry(String.prototype.startsWith);
   const endsWith = uncurry(String.prototype.endsWith);
   const includes = uncurry(String.prototype.includes);
-  const join = uncurry(Array.prototype.join);
+  const indexOf = uncurry(String.prototype.indexOf);
   const isPrototypeOf = uncurry(Object.prototype.isPrototypeOf);
   const ErrorPrototype = Error.prototype;
   // The engine throws only these.
@@ -116,10 +116,11 @@
     'webcrypto.js': ['crypto', 'CryptoKey'],
   };
 
-  const NOT_DEFINED = ' is not defined';
+  // Before these, the engine names what it complains about without quotes.
+  const AFTER_NAMES = [' is not defined', ' is not initialized'];
 
   // Names of hidden members of errors, which only this file and `errors.js` share.
-  const thrown = { __proto__: null, describe: null };
+  const thrown = { __proto__: null, describe: null, messageOf: null };
 
   return function boot(host) {
     const hostFetch = host.fetch;
@@ -227,6 +228,7 @@
 
     // The code of the program that runs.
     let program = '';
+    thrown.messageOf = messageOf;
 
     const packages = new Map();
     const notFound = (name) => {
@@ -547,15 +549,24 @@
     // Such an error quotes what it complains about, which may be a value of the call. A quoted text
     // stays only if the program's own code has it.
     function withoutValues(message) {
-      if (endsWith(message, NOT_DEFINED)) {
-        const name = slice(message, 0, message.length - NOT_DEFINED.length);
-        return (includes(program, name) ? name : '...') + NOT_DEFINED;
+      for (let at = 0; at < AFTER_NAMES.length; at++) {
+        const end = AFTER_NAMES[at];
+        if (endsWith(message, end)) { return ownText(slice(message, 0, -end.length)) + end; }
       }
-      const parts = split(message, "'");
-      for (let at = 1; at < parts.length; at += 2) {
-        if (!includes(program, parts[at])) { parts[at] = '...'; }
+      // A value may have quotes of its own, so the text ends at the last one.
+      for (const quote of `'"`) {
+        const first = indexOf(message, quote);
+        const last = lastIndexOf(message, quote);
+        if (first < last) {
+          return slice(message, 0, first + 1) + ownText(slice(message, first + 1, last))
+            + slice(message, last);
+        }
       }
-      return join(parts, "'");
+      return message;
+    }
+
+    function ownText(name) {
+      return includes(program, name) ? name : '...';
     }
 
     // The engine throws null when it has no memory for an error, and a program may throw null itself.

@@ -39,7 +39,7 @@ pub(crate) struct KeptLine {
     pub(in crate::http) level: LineLevel,
     pub(in crate::http) text: Secret<String>,
     pub(in crate::http) trace: String,
-    /// Set if the line tells of the end of a call, and not of the program's own words.
+    /// Set for the end of a call. Other lines are the words of the program.
     pub(in crate::http) end: Option<ProgramEnd>,
 }
 

@@ -36,9 +36,8 @@ impl Finished {
             Self::Own(answer, _) => answer::remembered(answer),
             Self::Result { value, tokens } => answer::bt_answer(value.expose(), tokens.as_ref()),
         };
-        let Some(sources) =
-            prepared.sources().filter(|_| answer.bytes() <= REACTOR_RESULT_BYTES_MAX)
-        else {
+        let fits = answer.bytes() <= REACTOR_RESULT_BYTES_MAX;
+        let Some(sources) = prepared.sources(&answer).filter(|_| fits) else {
             return answer::remembered(&answer::not_kept());
         };
         answer.sources = Some(sources).filter(|sources| !sources.all.is_empty());

@@ -101,10 +101,14 @@ impl Callback {
     }
 
     async fn attempt(&self, http: &Http) -> Attempt {
-        // Without its row, which expires or is deleted with the tenant, there is nothing to send.
-        let Ok(Some(body)) = http.app.reactors().stored_body(self.party.tenant, self.request)
-        else {
-            return Attempt::Last;
+        let body = match http.app.reactors().stored_body(self.party.tenant, self.request) {
+            Ok(Some(body)) => body,
+            // The receiver waits for the end of the call.
+            Err(error @ Error::AnswerGone) => {
+                answer::remembered(&answer::refusal(error)).into_body()
+            }
+            // Without its row, which expires or is deleted with the tenant, there is nothing to send.
+            Ok(None) | Err(_) => return Attempt::Last,
         };
         let json = Secret::new(b"application/json".to_vec());
         let marks = Secret::new(self.marks.clone().into_bytes());

@@ -10,7 +10,7 @@
 //!
 //! An answer that depends on sources is sealed once more, under a key derived from all of them.
 //! Its record begins with another byte than a version. In order: time of the answer, sources (each a
-//! subject's ids and whether the value was the caller's), a sealed key that ends with the codes, the
+//! subject's ids, whether the value was the caller's, and the end of a code in the answer), a sealed key that ends with the codes, the
 //! sealed answer.
 
 use uuid::Uuid;
@@ -150,6 +150,7 @@ pub fn encode_sourced(answer: &SourcedAnswer) -> Result<Secret<Vec<u8>>, EncodeF
     out.list(sources.iter(), |out, source| {
         write_subject(out, &source.id);
         out.bytes(&[u8::from(source.is_callers)]);
+        out.optional(source.code_until, Writer::time);
     });
     out.optional(until_code_ends.as_deref(), Writer::counted);
     out.counted(sealed);
@@ -171,7 +172,7 @@ pub fn decode_stored_answer(bytes: &[u8]) -> Result<StoredAnswer, BadRecord> {
             [1] => true,
             [_] => return Err(BadRecord),
         };
-        Ok(Source { id, is_callers })
+        Ok(Source { id, is_callers, code_until: it.optional(Reader::time)? })
     })?;
     let until_code_ends = record.optional(|it| Ok(it.counted()?.to_vec()))?;
     let sealed = record.counted()?.to_vec();

@@ -12,11 +12,11 @@ use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin}
 use crate::domain::hex;
 use crate::domain::id::{ApplicationId, KeyId, ProxyId, ReactorId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
-use crate::idempotency::{AnswerStatus, Disclosure, OwnHead, SubjectId};
+use crate::idempotency::{AnswerStatus, Disclosure, OwnHead, Source, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::{
-    AnswerRecord, HiddenPart, StoredPart, decode_answer, decode_hidden, encode_answer_again,
-    encode_hidden,
+    AnswerRecord, HiddenPart, SourcedAnswer, StoredAnswer, StoredPart, decode_answer,
+    decode_hidden, decode_stored_answer, encode_answer_again, encode_hidden, encode_sourced,
 };
 
 fn vectors(file: &str) -> Vec<(String, Value)> {
@@ -210,5 +210,32 @@ proptest! {
     fn no_bytes_make_decoding_panic(version in 0_u8..3, bytes: Vec<u8>) {
         drop(decode_answer(&[&[version], bytes.as_slice()].concat()));
         drop(decode_hidden(&bytes));
+    }
+}
+
+#[test]
+fn an_answer_with_sources_is_read_as_it_was_written() {
+    let source = |id: u128, code_until| Source {
+        id: SubjectId::TokenIntent(TokenIntentId::new(Uuid::from_u128(id))),
+        is_callers: id == 1,
+        code_until,
+    };
+    for until_code_ends in [None, Some(vec![7; 3])] {
+        let answer = SourcedAnswer {
+            answered_at: Timestamp::from_micros(5),
+            sources: vec![source(1, None), source(2, Some(Timestamp::from_micros(9)))],
+            until_code_ends,
+            sealed: vec![1, 2],
+        };
+        let bytes = encode_sourced(&answer).unwrap().expose().clone();
+        let Ok(StoredAnswer::Sourced(read)) = decode_stored_answer(&bytes) else {
+            panic!("another form")
+        };
+        assert_eq!((read.answered_at, &read.sources), (answer.answered_at, &answer.sources));
+        assert_eq!((read.until_code_ends, read.sealed), (answer.until_code_ends, answer.sealed));
+        for at in 0..bytes.len() {
+            assert!(decode_stored_answer(&bytes[..at]).is_err(), "cut at {at}");
+        }
+        assert!(decode_stored_answer(&[bytes.as_slice(), &[0]].concat()).is_err());
     }
 }

@@ -2,7 +2,9 @@
 //! The whole answer is sealed under a key that is derived from the seeds of all
 //! tokens and intents whose values the program got, and it is gone with the first of them. If the
 //! values have a card verification code, the key also depends on a text under the code's own key,
-//! which is destroyed when the retention of the code ends.
+//! which is destroyed when the retention of the code ends. If the answer holds the code as it is, it is
+//! gone as well when the code is used, deleted or replaced. In another form the code is not found in
+//! the text, and an answer without it must reach its caller although the call has used the code.
 
 use crate::app::Idempotency;
 use crate::app::caller::Caller;
@@ -34,11 +36,11 @@ impl Idempotency<'_> {
         plain: &Secret<Vec<u8>>,
         now: Timestamp,
     ) -> Result<Secret<Vec<u8>>, Error> {
-        let mut codes_until = sources.codes_until;
+        let codes_until = sources.codes_until;
         let mut live = Vec::with_capacity(sources.all.len());
         for source in &sources.all {
-            let Some(subject) = live_subject(snapshot, of, &source.id, now)? else { break };
-            codes_until = codes_until.into_iter().chain(subject.cvc_expires_at).min();
+            let subject = live_subject(snapshot, of, &source.id, now)?;
+            let Some(subject) = subject.filter(|it| source.is_whole(it)) else { break };
             live.push(subject);
         }
         let is_whole = live.len() == sources.all.len() && codes_until.is_none_or(|at| now < at);
@@ -72,7 +74,8 @@ impl Idempotency<'_> {
         let SourcedAnswer { sources, until_code_ends, sealed, .. } = answer;
         let mut live = Vec::with_capacity(sources.len());
         for source in &sources {
-            let subject = live_subject(snapshot, of, &source.id, now)?.ok_or(Error::AnswerGone)?;
+            let subject = live_subject(snapshot, of, &source.id, now)?;
+            let subject = subject.filter(|it| source.is_whole(it)).ok_or(Error::AnswerGone)?;
             if let Some(caller) = caller.filter(|_| source.is_callers) {
                 caller.require_use_again(source, &subject)?;
             }
@@ -89,6 +92,13 @@ impl Idempotency<'_> {
         let plain = key(of.keys, &live, text.as_ref()).open(&identity(&of.tenant, place), &sealed);
         let record = decode_answer(plain.ok().ok_or(Error::AnswerGone)?.expose())?;
         Ok((record, sources.into_iter().map(entity).collect::<Result<_, _>>()?))
+    }
+}
+
+impl Source {
+    /// False if a code in the answer was used, deleted or replaced.
+    fn is_whole(&self, live: &LiveSubject) -> bool {
+        self.code_until.is_none_or(|until| live.cvc_expires_at == Some(until))
     }
 }
 
