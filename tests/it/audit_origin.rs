@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use strongroom::testing::bounds::REFUSAL_ROWS_OF_STRANGERS_MAX;
 
-use crate::harness::{Request, Vault, delete, get, output_of, post, wait_until};
+use crate::harness::{Request, Vault, delete, get, needs_one_process, output_of, post, wait_until};
 use crate::proxy::Scene;
 use crate::threeds;
 
@@ -245,6 +245,7 @@ fn more_addresses_than_the_table_holds_are_counted_together() {
 
 #[test]
 fn a_refusal_with_a_known_key_names_it_in_the_log_of_its_tenant_alone_and_soon() {
+    needs_one_process!("each process writes the refusals that it counted");
     let vault = Vault::start();
     let (weak, id) = key(&vault, &["token:create"]);
     let other = vault.tenant("test");
@@ -275,6 +276,7 @@ fn a_refusal_with_a_known_key_names_it_in_the_log_of_its_tenant_alone_and_soon()
 
 #[test]
 fn a_wrong_key_at_a_probe_is_a_refused_attempt_though_the_answer_is_the_same() {
+    needs_one_process!("each process writes the refusals that it counted");
     let vault = Vault::start();
     let found = added(&vault, || {
         let told = vault.get("/readyz", "").with_status(200);

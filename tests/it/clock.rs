@@ -2,13 +2,14 @@
 
 use serde_json::json;
 
-use crate::harness::{Vault, post};
+use crate::harness::{Vault, needs_one_process, post};
 
 const HOUR_S: u64 = 3_600;
 
 /// A restarted development server has the time of day again, whatever it was advanced by.
 #[test]
 fn after_the_clock_was_set_back_the_chain_is_signed_and_keys_are_remembered() {
+    needs_one_process!("the clock of each process stops at its own start");
     let mut vault = Vault::start();
     vault.advance(12 * HOUR_S);
     let create = post("/tokens")

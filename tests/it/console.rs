@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Psp, Vault, get, post, rule, wait_until};
+use crate::harness::{Answer, Psp, Vault, get, needs_one_process, post, rule, wait_until};
 use crate::threeds;
 
 /// The permissions that the console's operations need.
@@ -44,6 +44,7 @@ fn last_use(vault: &Vault, key: &str, application: &str) -> Option<String> {
 
 #[test]
 fn the_last_use_of_a_key_is_shown_at_once_and_survives_a_stop_and_after_its_write_a_kill() {
+    needs_one_process!("each process counts its own requests");
     let mut vault = Vault::start_with(&["--stop-clock"]);
     let reader = reader(&vault);
     let used = vault.application("private", &["token:create"], &json!([]));
@@ -80,6 +81,7 @@ fn the_last_use_of_a_key_is_shown_at_once_and_survives_a_stop_and_after_its_writ
 
 #[test]
 fn requests_are_counted_by_answer_and_route_for_their_own_tenant() {
+    needs_one_process!("each process counts its own requests");
     let vault = Vault::start_with(&["--stop-clock"]);
     let (reader, foreign) = (reader(&vault), foreign_reader(&vault));
     let before = read(&vault, "activity", &reader);
@@ -121,6 +123,7 @@ fn requests_are_counted_by_answer_and_route_for_their_own_tenant() {
 
 #[test]
 fn limits_are_shown_with_their_use() {
+    needs_one_process!("each process counts its own requests");
     let vault = Vault::start_with(&["--rate-limits", "on", "--stop-clock"]);
     let reader = reader(&vault);
     vault.token(json!({"type": "token", "data": "x"}));
@@ -255,6 +258,7 @@ fn a_preview_reports_the_mistakes_that_creating_the_application_would() {
 
 #[test]
 fn failures_of_webhooks_and_proxies_are_shown_without_anything_of_the_calls() {
+    needs_one_process!("each process counts its own requests");
     let psp = Psp::start();
     let vault = Vault::start_with(&["--outbound-ca", psp.ca().to_str().unwrap()]);
     let (reader, management) = (reader(&vault), vault.keys.management.clone());
@@ -298,6 +302,7 @@ fn failures_of_webhooks_and_proxies_are_shown_without_anything_of_the_calls() {
 
 #[test]
 fn calls_of_reactors_are_counted_with_their_last_failures_and_nothing_of_the_calls() {
+    needs_one_process!("each process counts its own requests");
     let mut vault = Vault::start();
     let reader = reader(&vault);
     let code = "module.exports = async ({ args }) => {
