@@ -60,7 +60,7 @@ impl Gathered {
         self.found.lock().sources.values_mut().for_each(|source| source.is_callers = true);
     }
 
-    /// The sources of an answer; `holds` tells if it has a word. `None` if there are too many to keep
+    /// The sources of an answer. `holds` is true for a word in it. `None` if there are too many to keep
     /// it.
     pub(in crate::app) fn sources(&self, holds: impl Fn(&str) -> bool) -> Option<Sources> {
         let found = self.found.lock();

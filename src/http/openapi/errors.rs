@@ -53,8 +53,10 @@ const ERRORS: &[ErrorKind] = &[
     ),
     kind(
         410,
-        "The operation was shut down or turned off.",
-        "Use the operation that the detail names.",
+        "The operation was shut down or turned off, or the kept answer of a program ended with a \
+             value that it was made of.",
+        "Use the operation that the detail names. A program is not run again for the same \
+             idempotency key.",
     ),
     kind(413, "The body is too large.", "Send less in one request."),
     kind(414, "The path is too long.", "Shorten the path."),

@@ -31,6 +31,8 @@ const LINE: &str = r#"{"id":"5b0e3c1d-7f42-4a86-9c1e-d2f4a6b80c13","source":"app
 
 const OWN_ANSWER: &str = "A program may answer with a status, headers and a body of its own, and its \
     errors have the status of their class: 400, 401, 402, 403, 429, 500 or 503.";
+const GONE: &str =
+    "The program has run, and its kept answer ended with a token or a code that it got.";
 const NOT_HERE: &str = "No program can run here: the settings or the kernel do not allow it.";
 
 pub(super) fn operations() -> Vec<Description> {
@@ -106,6 +108,7 @@ fn called() -> Vec<Description> {
             .shows("digits", "The result", RESULT)
             .answers(202, "The call has a callback and begins.", Schema::object())
             .answers_otherwise(OWN_ANSWER)
+            .fails(410, GONE)
             .fails(422, "The code does not compile, or it is not a function.")
             .fails(500, "The program failed, or it took too long.")
             .fails(501, NOT_HERE)
@@ -138,6 +141,7 @@ fn called() -> Vec<Description> {
             .shows("digits", "The result", RESULT)
             .answers_otherwise(OWN_ANSWER)
             .fails(404, "There is no such call, or it has no result yet.")
+            .fails(410, GONE)
             .fails(500, "The program failed, or the server was stopped while it ran."),
     ]
 }
