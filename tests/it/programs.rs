@@ -339,10 +339,11 @@ fn ids_of_lines_are_random_and_pages_of_lines_follow_each_other() {
     let manage = vault.key_with("management", &["reactor:update"], &json!([]));
     vault.send(&crate::harness::patch(&patch).key(&manage).json(failing)).with_status(204);
     react(&vault, &id, &json!(1)).with_status(500);
+    let failed = "The call failed: the program threw an error";
     for (query, expected) in [
-        ("record_type=lifecycle", &["The call failed.", ended][..]),
+        ("record_type=lifecycle", &[failed, ended][..]),
         ("source=platform&outcome=success", &[ended]),
-        ("event=failed", &["The call failed."]),
+        ("event=failed", &[failed]),
         ("event=other", &[]),
         ("record_type=log&message=line%203", &["line 3"]),
         ("source=application&outcome=success", &[]),

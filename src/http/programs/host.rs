@@ -105,13 +105,13 @@ impl ProgramHost for Host {
     fn ended(&self, failure: Option<&ProgramFailure>) {
         let error = failure.map(answer::reason);
         let (level, text) = match error {
-            Some(_) => (LineLevel::Error, "The call failed."),
-            None => (LineLevel::Info, "The call ended."),
+            Some(why) => (LineLevel::Error, format!("The call failed: {why}")),
+            None => (LineLevel::Info, String::from("The call ended.")),
         };
         let elapsed = self.http.app.now().micros().saturating_sub(self.begun.micros());
         let elapsed_ms = u64::try_from(elapsed / 1_000).unwrap_or_default();
         let end = ProgramEnd { elapsed_ms, error };
-        self.keep(level, Secret::new(String::from(text)), Some(end));
+        self.keep(level, Secret::new(text), Some(end));
     }
 }
 

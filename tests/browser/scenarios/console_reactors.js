@@ -119,7 +119,10 @@ const checkLines = async ({ h, api, page }, { id }) => {
   await press(page, 'Show all calls');
   await showsText(page, 'got 2 arguments');
   await choose(page, 'Level', 'error');
-  await showsText(page, 'There are no lines.');
+  await h.until('the end of the failed call alone', async () => {
+    const text = await seen(page);
+    return text.includes('The call failed: the program threw an error') && !text.includes('got 1 arguments');
+  });
   await press(page, 'API calls');
   const calls = await page.$eval('#calls', (panel) => {
     panel.querySelectorAll('details').forEach((it) => { it.open = true; });
