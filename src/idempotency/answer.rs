@@ -66,6 +66,13 @@ pub struct Sources {
     pub codes_until: Option<Timestamp>,
 }
 
+impl Sources {
+    /// False if nothing ends the answer before its time.
+    pub const fn bind(&self) -> bool {
+        !self.all.is_empty() || self.codes_until.is_some()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
     pub id: SubjectId,

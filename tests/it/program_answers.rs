@@ -170,6 +170,21 @@ fn an_answer_of_a_program_outlives_what_the_program_itself_deleted() {
 }
 
 #[test]
+fn an_answer_with_the_code_of_a_card_that_its_program_deleted_ends_with_the_code() {
+    let code = "module.exports = async ({ args, bt }) => {
+        const data = { number: '4242424242424242', expirationMonth: 12, expirationYear: 2040,
+            cvc: args };
+        const made = await bt.tokens.create({ type: 'card', data });
+        await bt.tokens.delete(made.id);
+        return { raw: made };
+    };";
+    let kept = Kept::by((code, "987"), json!({"type": "token", "data": "Jane"}));
+    kept.check(Some(&["987"]));
+    kept.vault.advance(HOUR_S);
+    kept.check(None);
+}
+
+#[test]
 fn an_answer_of_a_program_is_refused_to_a_caller_that_lost_the_right_to_its_values() {
     let kept = Kept::by(WAYS[0], json!({"type": "token", "data": NUMBER}));
     let manage = kept.vault.key_with("management", &["application:update"], &json!([]));

@@ -9,7 +9,7 @@ use crate::domain::reactor::ProgramAnswer;
 use crate::http::Reply;
 use crate::http::programs::answer;
 use crate::http::wire::tokenize;
-use crate::idempotency::RememberedAnswer;
+use crate::idempotency::{RememberedAnswer, Sources};
 use crate::secret::Secret;
 
 /// A call whose answer is decided.
@@ -40,7 +40,7 @@ impl Finished {
         let Some(sources) = prepared.sources(&answer).filter(|_| fits) else {
             return answer::remembered(&answer::not_kept());
         };
-        answer.sources = Some(sources).filter(|sources| !sources.all.is_empty());
+        answer.sources = Some(sources).filter(Sources::bind);
         answer
     }
 

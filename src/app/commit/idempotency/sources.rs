@@ -1,10 +1,12 @@
 //! Answers of programs. The text is the program's own: no part of it belongs to a certain token.
-//! The whole answer is sealed under a key that is derived from the seeds of all
-//! tokens and intents whose values the program got, and it is gone with the first of them. If the
-//! values have a card verification code, the key also depends on a text under the code's own key,
-//! which is destroyed when the retention of the code ends. If the answer holds the code as it is, it is
-//! gone as well when the code is used, deleted or replaced. In another form the code is not found in
-//! the text, and an answer without it must reach its caller although the call has used the code.
+//! The whole answer is sealed under a key that is derived from the seeds of all tokens and intents
+//! whose values the program got, and it is gone with the first of them. If the values have a card
+//! verification code, the key also depends on a text under the code's own key, which is destroyed
+//! when the retention of the code ends.
+//!
+//! If the answer holds the code as it is, it is gone as well when the code is used, deleted or
+//! replaced. In another form the code is not found in the text. An answer without it stays, since it
+//! must reach its caller although the call has used the code.
 
 use crate::app::Idempotency;
 use crate::app::caller::Caller;
