@@ -32,7 +32,7 @@ pub struct ReactorSettings {
     pub runtime: Option<Runtime>,
 }
 
-/// A call whose caller does not wait. Its answer is remembered like those of idempotency keys.
+/// A call whose caller does not wait. Its answer is stored apart, as an answer to an idempotency key is.
 #[derive(Debug)]
 pub struct ReactorResult {
     pub id: ReactorRequestId,

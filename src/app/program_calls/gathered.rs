@@ -119,6 +119,10 @@ pub(in crate::app) fn note(entity: &Entity) {
 /// Notes the code of a token or an intent, with the end of its retention.
 pub(in crate::app) fn note_code(owner: Uuid, until: Timestamp, code: &Secret<String>) {
     let add = |found: &mut Found| {
+        if found.codes.len() >= PROGRAM_SOURCES_MAX && !found.codes.contains_key(&owner) {
+            found.is_too_many = true;
+            return;
+        }
         let text = Secret::new(code.expose().clone());
         found.codes.insert(owner, GatheredCode { until, text });
     };

@@ -1,5 +1,5 @@
 //! Calls whose caller does not wait: a row from the moment that the call is accepted. The answer is
-//! remembered like those of idempotency keys, under the id of the call.
+//! another row, in the table of the answers to idempotency keys, found by the id of the call.
 //!
 //! A call runs at most once. If the server stops while it runs, its row says so after the next start,
 //! or after the deadline of the call: the program may have had effects, so it is not run a second time.

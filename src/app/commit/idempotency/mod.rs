@@ -112,7 +112,8 @@ impl Idempotency<'_> {
         Ok(time.is_none().then(|| Change::new().expect_new(table, place, newest.base())))
     }
 
-    /// The expectations of the look-up of [`Idempotency::begin`] once, then those of today.
+    /// The expectations under which this request is the first of its key. The first decision takes
+    /// those that [`Idempotency::begin`] has found; a repeated decision looks the key up again.
     pub(in crate::app) fn expect_first(
         self,
         snapshot: &Snapshot,
