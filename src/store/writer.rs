@@ -32,7 +32,7 @@ type Few<T> = SmallVec<[T; 4]>;
 pub(super) enum Job {
     /// With the turns that the change needs; none in a store of one process.
     Commit(Change, Turns, Reply),
-    /// Checks that the writer still takes jobs.
+    /// Answered when the changes before it are written.
     Reach(oneshot::Sender<()>),
     /// The last job: the changes before it are written, then the engine is closed.
     Close,
@@ -124,6 +124,7 @@ impl Writer {
         let most = if self.process.is_some() { BATCH_WRITES_MAX } else { usize::MAX };
         let mut left = most.saturating_sub(first.0.writes.len());
         let (mut changes, mut replies): (Vec<_>, Few<_>) = (vec![first.0], smallvec![first.1]);
+        let mut reached = Few::new();
         if self.lane != Shard::VAULT {
             self.engine.take_turn(self.lane);
         }
@@ -136,12 +137,16 @@ impl Writer {
                     changes.push(change);
                     replies.push(reply);
                 }
-                Ok(Job::Reach(reached)) => drop(reached.send(())),
+                Ok(Job::Reach(reply)) => reached.push(reply),
                 Ok(Job::Close) => closing = true,
                 Err(_) => break,
             }
         }
         self.commit(changes, replies, &turns)?;
+        for reply in reached {
+            // The asker may have left.
+            reply.send(()).ok();
+        }
         Ok(closing)
     }
 

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use crate::bounds::{BATCH_CHANGES_MAX, BATCH_WRITES_MAX, QUEUE_CHANGES_MAX};
+use crate::clock::Clock;
 use crate::metrics::{Checks, Observe as _};
 use crate::store::alarm::Alarm;
 use crate::store::engine::Engine as _;
 use crate::store::engine::memory::MemoryEngine;
 use crate::store::tests::disk::{EIO, Fault, Operation, TestDisk};
+use crate::store::tests::stepped::open_stepped;
 use crate::store::tests::{block_on, end_of, has, open, put};
 use crate::store::{Change, CommitFailure, Store, Table, Verdict};
 
@@ -88,6 +90,20 @@ fn a_batch_of_a_shared_store_has_a_bounded_number_of_writes() {
     assert!(batches >= changes / 2, "{batches} batches");
     let counted = store.snapshot().unwrap().count(b"n").unwrap();
     assert_eq!(counted, i64::try_from(BATCH_WRITES_MAX / 2).unwrap() * 40);
+}
+
+/// An entry of the audit chain under a key that is to be destroyed may be in that batch.
+#[test]
+fn the_writer_is_reached_when_the_batch_before_is_written() {
+    let disk = TestDisk::new();
+    let (store, mut writer) = open_stepped(&disk, &Clock::new(), Change::new).unwrap();
+    assert!(hand_over(&store, put(1)).is_pending());
+    let mut reached = pin!(store.reach_writer());
+    assert!(reached.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    disk.plan(Operation::Sync, 1, Fault::Always(EIO));
+    assert!(writer.step());
+    drop(writer);
+    assert_eq!(block_on(reached), Err(CommitFailure::Stopped), "that batch was not written");
 }
 
 #[test]
