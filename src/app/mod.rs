@@ -77,6 +77,8 @@ pub(crate) use client_keys::fuzz as jwe_fuzz;
 pub use commit::commit_loop::Write;
 pub use commit::disk::{DiskEvent, DiskState};
 pub use commit::idempotency::Guard;
+#[cfg(test)]
+pub(in crate::app) use commit::idempotency::tests::show_nothing;
 pub use console::{Console, KeyOverview, TenantCount};
 pub use deletion::DeletionStep;
 pub use erasure::{Erasure, MatchingRecords};

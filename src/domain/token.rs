@@ -46,6 +46,9 @@ pub struct Token {
     pub modified_by: Option<ApplicationId>,
     pub modified_at: Option<Timestamp>,
     pub answer_seed: AnswerSeed,
+    /// The blinded idempotency key of its creation, until its first change. So long the kept answer
+    /// is rendered from this token.
+    pub created_under: Option<[u8; 16]>,
 }
 
 /// Prints only the assigned id: search terms and metadata come from the caller.

@@ -40,7 +40,7 @@ pub use activity::Activity;
 pub use answers::Answers;
 pub use bodies::Bodies;
 pub use front::examples::set_threeds_sdk;
-pub use operations::tokens::created_token;
+pub use operations::tokens::{created_token, show_again};
 pub use operator_listener::StandaloneProbes;
 pub use problem::{LIMITED, LIMITED_ON_DEV};
 pub use request_counts::Requests;

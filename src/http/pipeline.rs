@@ -21,6 +21,7 @@ use crate::domain::shares::Claimant;
 use crate::domain::time::Timestamp;
 use crate::http::body::{self, RequestBody};
 use crate::http::exchange::{Exchange, OperationCall, OperationFailure, counted};
+use crate::http::operations::tokens;
 use crate::http::operator_listener;
 use crate::http::origin::{API_KEY, claimant};
 use crate::http::probes::ProbeRequest;
@@ -422,7 +423,12 @@ impl Http {
         ))?;
         let path = parts.uri.path();
         let path = path.strip_suffix('/').unwrap_or(path);
-        Ok(Some(self.app.idempotency().begin(caller, parts.method.as_str(), path, key).await?))
+        Ok(Some(
+            self.app
+                .idempotency()
+                .begin(caller, (parts.method.as_str(), path, key), tokens::show_again)
+                .await?,
+        ))
     }
 
     /// Makes the checks that come before the body is read.

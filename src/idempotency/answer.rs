@@ -26,6 +26,9 @@ pub struct RememberedAnswer {
     pub disclosures: Vec<Disclosure>,
     /// The tokens, intents and keys that the body shows, each once.
     pub subjects: Vec<Subject>,
+    /// Set if the answer shows one new token, created at this time, and everything that is not
+    /// always kept can be rendered again from the token.
+    pub as_created: Option<Timestamp>,
     /// Set if a program wrote the answer and may have put values into it.
     pub sources: Option<Sources>,
     /// JSON text, unless a program wrote it, and the parts that it consists of.
@@ -154,6 +157,7 @@ impl RememberedAnswer {
             head: None,
             disclosures: Vec::new(),
             subjects: Vec::new(),
+            as_created: None,
             sources: None,
             text: SecretBuffer::with_capacity(0),
             parts: Vec::new(),

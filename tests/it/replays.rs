@@ -163,6 +163,36 @@ fn after_a_patch_each_request_is_repeated_as_it_was_answered() {
 }
 
 #[test]
+fn a_repetition_shows_the_code_only_while_it_is_that_of_the_first_answer() {
+    let mut vault = Vault::start();
+    let first = send(&vault, "/tokens", &card()).with_status(201);
+    vault.patch(&first.id(), json!({"metadata": {"owner": "other"}})).with_status(200);
+    check_same(&first, &send(&vault, "/tokens", &card()));
+    vault.patch(&first.id(), json!({"data": {"cvc": "111"}})).with_status(200);
+    let mut without = first.json.clone();
+    without["data"].as_object_mut().unwrap().remove("cvc");
+    assert_eq!(send(&vault, "/tokens", &card()).with_status(201).json, without);
+    vault.stop_and_verify();
+}
+
+#[test]
+fn a_moved_token_is_repeated_whole_only_to_those_who_may_see_it_there() {
+    let vault = Vault::start();
+    let rules = json!([rule(1, "/here/", "reveal", &["token:create"])]);
+    let key = vault.key_with("private", &[], &rules);
+    let body = json!({"type": "token", "data": "mARKhere", "containers": ["/here/"]});
+    let create = || send_as(&vault, &key, post("/tokens").json(body.clone()));
+    let first = create().with_status(201);
+    let move_to = |path: &str| vault.patch(&first.id(), json!({"containers": [path]}));
+    move_to("/there/").with_status(200);
+    check_outline(&first, &create());
+    move_to("/here/").with_status(200);
+    check_same(&first, &create());
+    move_to("/here/deeper/").with_status(200);
+    check_same(&first, &create());
+}
+
+#[test]
 fn of_several_tokens_only_the_deleted_one_is_an_outline() {
     let vault = Vault::start();
     let body = json!({
@@ -307,9 +337,16 @@ fn answers_are_the_same_after_a_rotation_of_keys() {
     let vault = Vault::start();
     let body = json!([card(), card()]);
     let first = send(&vault, "/tokenize", &body).with_status(200);
+    let created = send(&vault, "/tokens", &card()).with_status(201);
+    let create =
+        || vault.send(&post("/tokens").key(&vault.keys.private).once("patched").json(card()));
+    let patched = create().with_status(201);
+    vault.patch(&patched.id(), json!({"metadata": {"owner": "other"}})).with_status(200);
     vault.operator(&["key", "rotate", "--tenant", &vault.tenant_id]).with_code(0);
     crate::keys::wait_for_the_end(&vault);
     check_same(&first, &send(&vault, "/tokenize", &body));
+    check_same(&created, &send(&vault, "/tokens", &card()));
+    check_same(&patched, &create());
     vault.remove(first.json[0]["id"].as_str().unwrap());
     let again = send(&vault, "/tokenize", &body).with_status(200);
     check_outlined(&first.json[0], &again.json[0], &OUTLINE);

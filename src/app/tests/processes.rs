@@ -16,6 +16,7 @@ use crate::app::tests::{
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
     Beat, Caller, Error, Step, TokenDraft, Vault, Walk, WebhookDraft, Write, WriteOutcome,
+    show_nothing,
 };
 use crate::bounds::{AUDIT_RETRY, LEADER_DOUBT_AFTER, SHARD_READS_WAITING_MAX};
 use crate::clock::Clock;
@@ -213,7 +214,7 @@ async fn one_idempotency_key_makes_one_token_in_two_processes() {
     let pair = pair().await;
     let callers = [caller(&pair.first), caller(&pair.second)];
     let begin = async |vault: &Vault, caller| {
-        vault.idempotency().begin(caller, "POST", "/tokens", "k").await.unwrap()
+        vault.idempotency().begin(caller, ("POST", "/tokens", "k"), show_nothing).await.unwrap()
     };
     let guards = [begin(&pair.first, &callers[0]).await, begin(&pair.second, &callers[1]).await];
     let render = |_: &WriteOutcome| RememberedAnswer::empty(AnswerStatus::Created);

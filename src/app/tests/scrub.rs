@@ -5,7 +5,7 @@ use uuid::Uuid;
 use crate::app::damage::DamagedRow;
 use crate::app::tests::{TestVault, card, draft, expiring, named};
 use crate::app::upkeep::check::checked_tables;
-use crate::app::{ScrubProgress, ScrubWalk, Vault, Write, WriteOutcome};
+use crate::app::{ScrubProgress, ScrubWalk, Vault, Write, WriteOutcome, show_nothing};
 use crate::bounds::SCRUB_COST_MAX;
 use crate::domain::id::{EventId, ProxyId, WebhookId};
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
@@ -120,7 +120,7 @@ fn an_entry_that_leads_nowhere_or_elsewhere_is_found() {
 fn vault_with_answer() -> TestVault {
     let vault = TestVault::new();
     let key = ("POST", "/tokens", "k");
-    let guard = vault.app.idempotency().begin(&vault.caller, key.0, key.1, key.2);
+    let guard = vault.app.idempotency().begin(&vault.caller, key, show_nothing);
     let guard = block_on(guard).unwrap();
     let render = |_: &WriteOutcome| RememberedAnswer::empty(AnswerStatus::Created);
     let write = Write { guard: Some(&guard), render: &render };

@@ -6,6 +6,7 @@ use crate::app::audit::subject::Subject;
 use crate::app::caller::Caller;
 use crate::app::client_keys::open::open_encrypted;
 use crate::app::commit::commit_loop::{CommitOutcome, Write};
+use crate::app::commit::idempotency::Guard;
 use crate::app::error::Error;
 use crate::app::program_calls::gathered;
 use crate::app::tokens::draft::{CheckedDraft, TokenDraft, WantedId};
@@ -27,6 +28,7 @@ use crate::domain::token_intent::TokenIntent;
 use crate::domain::token_type::TokenType;
 use crate::expressions;
 use crate::expressions::Budget;
+use crate::idempotency::Disclosure;
 use crate::store::tables::CountKind;
 use crate::store::{Change, Snapshot, Table, tables};
 
@@ -36,6 +38,8 @@ pub(in crate::app) struct AdmittedDraft {
     containers: Containers,
     origin: ValueOrigin,
     intent: Option<TokenIntent>,
+    /// The blinded idempotency key of the request, unless its answer shows more than this token.
+    key: Option<[u8; 16]>,
 }
 
 impl Tokens<'_> {
@@ -50,6 +54,7 @@ impl Tokens<'_> {
             Ok(admitted) => admitted,
             Err(error) => return opened.settle(Err(error)).await,
         };
+        admitted.key = write.guard.map(Guard::blinded);
         let settled = self.vault.commit_evaluating(
             self.caller.party(),
             Work::Write,
@@ -73,6 +78,12 @@ impl Tokens<'_> {
             admitted.intent().into_iter().for_each(|id| gathered::note_ended(id.uuid()));
         }
         opened.settle(written).await
+    }
+
+    /// The outcome of an earlier create, for its repetition.
+    pub fn as_created(self, token: Token, made: &Disclosure) -> WriteOutcome {
+        let shown = self.show(token, made.exposure, &Work::Read.budget());
+        WriteOutcome { shown, origin: TokenOrigin::New, value: made.value }
     }
 
     /// Checks the permission for the draft's containers before its content, so that a refused
@@ -131,7 +142,7 @@ impl Tokens<'_> {
         {
             return Err(Error::Forbidden(COLLECTED));
         }
-        Ok(AdmittedDraft { draft, containers, origin, intent })
+        Ok(AdmittedDraft { draft, containers, origin, intent, key: None })
     }
 
     /// Deletes the draft's intent, if it has one.
@@ -158,7 +169,7 @@ impl Tokens<'_> {
         budget: &Budget,
         opened: &Opened<'_>,
     ) -> Result<(Change, WriteOutcome), Error> {
-        let AdmittedDraft { draft, containers, origin: value, .. } = admitted;
+        let AdmittedDraft { draft, containers, origin: value, key, .. } = admitted;
         let existing = self.caller.existing(draft);
         let mut checked = self.check_draft(draft, containers, *value, now, budget)?;
         let mut change = Change::new();
@@ -198,6 +209,7 @@ impl Tokens<'_> {
             }
         }
         change = change.and(self.settle_id(snapshot, &mut checked, *value, now, budget)?);
+        checked.token.created_under = *key;
         change = change.and(self.vault.token_rows().create(&checked.token, &self.caller.keys)?);
         // The id is final now, so conditions on it are checked again.
         let target = checked.token.target();

@@ -219,6 +219,7 @@ impl Tokens<'_> {
             modified_by: None,
             modified_at: None,
             answer_seed: AnswerSeed::new(self.vault.random().bytes()),
+            created_under: None,
         };
         mistakes.append(shown_to(allowed, self.evaluate(&mut token, visible.expose(), budget)));
         mistakes.into_result()?;

@@ -150,6 +150,7 @@ impl Tokens<'_> {
         let record = tables::tokens(old.tenant, old.id);
         let change = Change::new()
             .expect_version(Table::Tokens, record, version)
+            .and(self.vault.idempotency().keep_first(snapshot, &old, &self.caller.keys)?)
             .and(self.vault.token_rows().update(&old, &new, &self.caller.keys)?);
         Ok((change, new))
     }
@@ -226,6 +227,7 @@ impl Tokens<'_> {
             modified_by: Some(self.caller.application.id),
             modified_at: Some(now),
             answer_seed: old.answer_seed.duplicate(),
+            created_under: None,
         };
         sort_for_expressions(&mut data);
         let mistakes = self.evaluate(&mut new, data.expose(), budget);

@@ -18,7 +18,7 @@ use crate::domain::key_text::KeyText;
 use crate::domain::luhn;
 use crate::domain::metadata::Metadata;
 use crate::domain::token_type::TokenType;
-use crate::http::created_token;
+use crate::http::{created_token, show_again};
 use crate::secret::Secret;
 use crate::server::tasks::Tasks;
 use std::path::PathBuf;
@@ -139,7 +139,7 @@ async fn create(vault: &Vault, key: &str, value: Sample, number: u64) -> Result<
     let key = KeyText::parse(key).ok_or_else(damaged_keys)?;
     let caller = vault.access().authenticate(&key)?;
     let key = format!("preload {number}");
-    let guard = vault.idempotency().begin(&caller, "POST", "/tokens", &key).await?;
+    let guard = vault.idempotency().begin(&caller, ("POST", "/tokens", &key), show_again).await?;
     let render = |written: &WriteOutcome| created_token(written);
     let write = Write { guard: Some(&guard), render: &render };
     let created = vault.tokens(&caller).create(value.draft(number), &write).await?;

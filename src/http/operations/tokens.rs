@@ -4,18 +4,29 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::app::{TokenizeOutcome, WriteOutcome};
+use crate::app::{Caller, TokenizeOutcome, Vault, WriteOutcome};
 use crate::domain::exposure::Right;
+use crate::domain::token::Token;
 use crate::http::path::TokenName;
 use crate::http::wire::{token, tokenize};
 use crate::http::{Answer, Exchange, Reply, WriteAnswer};
-use crate::idempotency::{AnswerStatus, RememberedAnswer};
+use crate::idempotency::{AnswerStatus, Disclosure, RememberedAnswer};
 use crate::secret::SecretBuffer;
 
 /// The answer to `POST /tokens`.
 pub fn created_token(written: &WriteOutcome) -> RememberedAnswer {
     let location = token_path(&written.shown.token.public_id());
     token::answer(written, AnswerStatus::Created, Right::Create).at(location)
+}
+
+/// The answer to an earlier `POST /tokens`.
+pub fn show_again(
+    app: &Vault,
+    caller: &Caller,
+    token: Token,
+    made: &Disclosure,
+) -> RememberedAnswer {
+    created_token(&app.tokens(caller).as_created(token, made))
 }
 
 impl Exchange<'_> {

@@ -190,6 +190,11 @@ pub(crate) fn answer(
 ) -> RememberedAnswer {
     let mut answer = RememberedAnswer::empty(status);
     write(&mut answer, written, written.origin, right);
+    let token = &written.shown.token;
+    // The token's own mask sees the code, and its evaluation may cost much.
+    let is_masked = matches!(written.shown.data, DataView::Masked(_)) && token.mask.is_some();
+    let is_new = written.origin == TokenOrigin::New && right == Right::Create;
+    answer.as_created = (is_new && !is_masked).then_some(token.created_at);
     answer
 }
 

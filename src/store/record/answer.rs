@@ -6,7 +6,9 @@
 //! exposure. A subject is its kind, its ids (16 bytes each), the name of a token, and its hidden
 //! parts, sealed together under a key derived from the seed in the subject's own record. A part of
 //! the body is 0 and a text, or 1 and the position of the subject whose next hidden part goes
-//! there.
+//! there. If the first part is 2, the body is rendered from the token that is the only subject, as it
+//! was created, and the texts are shown only if that cannot be done. If the token was changed since,
+//! its first version is sealed in place of hidden parts.
 //!
 //! An answer that depends on sources is sealed once more, under a key derived from all of them.
 //! Its record begins with another byte than a version. In order: time of the answer, sources (each a
@@ -64,6 +66,8 @@ impl StoredAnswer {
 
 #[derive(Debug)]
 pub enum StoredPart {
+    /// The first part of an answer that is rendered from its token.
+    AsCreated,
     /// The next hidden part of this subject.
     Hidden(usize),
     Text(Secret<Vec<u8>>),
@@ -84,6 +88,7 @@ const SOURCED: u8 = 0xff;
 
 const TEXT: u8 = 0;
 const HIDDEN: u8 = 1;
+const AS_CREATED: u8 = 2;
 
 const API_KEY: u8 = 0;
 const PROXY: u8 = 1;
@@ -104,6 +109,7 @@ pub struct AnswerHead<'a> {
 /// A part of a body that is written.
 #[derive(Debug, Clone, Copy)]
 pub enum BodyPart<'a> {
+    AsCreated,
     /// The next hidden part of this subject.
     Hidden(usize),
     Text(&'a [u8]),
@@ -116,7 +122,7 @@ pub fn encode_answer<'a>(
     body: &[BodyPart<'_>],
 ) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     let texts = body.iter().map(|part| match part {
-        BodyPart::Hidden(_) => 0,
+        BodyPart::AsCreated | BodyPart::Hidden(_) => 0,
         BodyPart::Text(text) => text.len(),
     });
     let bytes = subjects.clone().map(|(_, sealed)| sealed.len()).chain(texts).sum();
@@ -131,6 +137,7 @@ pub fn encode_answer<'a>(
         out.counted(sealed);
     });
     out.list(body.iter(), |out, part| match part {
+        BodyPart::AsCreated => out.bytes(&[AS_CREATED]),
         BodyPart::Text(text) => {
             out.bytes(&[TEXT]);
             out.counted(text);
@@ -190,7 +197,6 @@ pub fn encode_stored_again(answer: &StoredAnswer) -> Result<Secret<Vec<u8>>, Enc
 }
 
 /// Encodes a record that was read.
-#[cfg(any(fuzzing, test))]
 pub fn encode_answer_again(record: &AnswerRecord) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     let AnswerRecord { answered_at, status, location, head, disclosures, subjects, body } = record;
     let (location, head) = (location.as_deref(), head.as_ref());
@@ -198,6 +204,7 @@ pub fn encode_answer_again(record: &AnswerRecord) -> Result<Secret<Vec<u8>>, Enc
     let body: Vec<_> = body
         .iter()
         .map(|part| match part {
+            StoredPart::AsCreated => BodyPart::AsCreated,
             StoredPart::Hidden(subject) => BodyPart::Hidden(*subject),
             StoredPart::Text(text) => BodyPart::Text(text.expose()),
         })
@@ -216,6 +223,7 @@ pub fn decode_answer(bytes: &[u8]) -> Result<AnswerRecord, BadRecord> {
     let disclosures = record.list(read_disclosure)?;
     let subjects: Vec<_> = record.list(|it| Ok((read_subject(it)?, it.counted()?.to_vec())))?;
     let body = record.list(|it| match it.array()? {
+        [AS_CREATED] => Ok(StoredPart::AsCreated),
         [TEXT] => Ok(StoredPart::Text(Secret::new(it.counted()?.to_vec()))),
         [HIDDEN] => {
             let subject = Some(it.length()?).filter(|at| *at < subjects.len());

@@ -32,12 +32,12 @@ pub use access::{
     KeyRecord, decode_access_session, decode_api_key, decode_application, encode_access_session,
     encode_api_key, encode_application,
 };
+#[cfg(any(fuzzing, test))]
+pub use answer::encode_stored_again;
 pub use answer::{
     AnswerHead, AnswerRecord, BodyPart, SourcedAnswer, StoredAnswer, StoredPart, decode_answer,
-    decode_stored_answer, encode_answer, encode_sourced,
+    decode_stored_answer, encode_answer, encode_answer_again, encode_sourced,
 };
-#[cfg(any(fuzzing, test))]
-pub use answer::{encode_answer_again, encode_stored_again};
 pub use audit::{decode_audit, encode_audit};
 pub use backups::{decode_backups, encode_backups};
 pub use client_key::{decode_client_key, encode_client_key};

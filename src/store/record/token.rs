@@ -1,8 +1,8 @@
 //! Tokens, version 1, in binary. In order: type, data as JSON text, the time when the card
 //! verification code expires, predefined id, mask as JSON text, containers, metadata as pairs of
 //! texts, expressions of search indexes, search terms, expression of the fingerprint, fingerprint,
-//! expiry, creator (16 bytes), time of creation, last modifier, time of the last change, and the
-//! seed of remembered answers (16 bytes).
+//! expiry, creator (16 bytes), time of creation, last modifier, time of the last change, the
+//! seed of remembered answers (16 bytes), and the blinded idempotency key of the creation (16 bytes).
 //!
 //! If the mask, the search indexes or the fingerprint expression are absent, the token type's
 //! apply.
@@ -41,6 +41,7 @@ pub fn encode_token(token: &Token) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     out.optional(token.modified_by.as_ref(), |out, by| out.bytes(by.bytes()));
     out.optional(token.modified_at, Writer::time);
     out.bytes(token.answer_seed.expose());
+    out.optional(token.created_under, |out, key| out.bytes(&key));
     out.finish()
 }
 
@@ -73,6 +74,7 @@ pub fn decode_token(tenant: TenantId, id: TokenId, bytes: &[u8]) -> Result<Token
         modified_by: record.optional(application)?,
         modified_at: record.optional(Reader::time)?,
         answer_seed: AnswerSeed::new(record.array()?),
+        created_under: record.optional(Reader::array)?,
     };
     record.end()?;
     Ok(token)

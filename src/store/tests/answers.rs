@@ -83,6 +83,7 @@ fn tell(record: &AnswerRecord) -> Value {
         SubjectId::TokenIntent(id) => json!(["token_intent", id.to_string(), hex::encode(sealed)]),
     };
     let part = |part: &StoredPart| match part {
+        StoredPart::AsCreated => json!("as created"),
         StoredPart::Hidden(at) => json!(at),
         StoredPart::Text(bytes) => Value::from(String::from_utf8_lossy(bytes.expose())),
     };
@@ -154,6 +155,7 @@ prop_compose! {
         head in of((any::<u16>(), vec(any::<(String, String)>(), 0..3))),
         disclosures in disclosures(),
         subjects in subjects(),
+        as_created: bool,
         parts in vec((any::<Vec<u8>>(), any::<bool>(), any::<prop::sample::Index>()), 0..8),
     ) -> AnswerRecord {
         let part = |(text, hidden, at): (Vec<u8>, bool, prop::sample::Index)| {
@@ -163,7 +165,8 @@ prop_compose! {
                 StoredPart::Text(Secret::new(text))
             }
         };
-        let body = parts.into_iter().map(part).collect();
+        let first = as_created.then_some(StoredPart::AsCreated);
+        let body = first.into_iter().chain(parts.into_iter().map(part)).collect();
         AnswerRecord {
             answered_at: Timestamp::from_micros(at),
             status: if created { AnswerStatus::Created } else { AnswerStatus::Ok },

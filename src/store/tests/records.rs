@@ -465,7 +465,7 @@ prop_compose! {
         fingerprint in (of(any::<String>()), any::<String>()),
         expires_at in of(time()),
         history in history(),
-        seed: [u8; 16],
+        (seed, created_under) in any::<([u8; 16], Option<[u8; 16]>)>(),
     ) -> Token {
         Token {
             id: TokenId::new(ID),
@@ -488,6 +488,7 @@ prop_compose! {
             modified_by: history.2,
             modified_at: history.3,
             answer_seed: AnswerSeed::new(seed),
+            created_under,
         }
     }
 }

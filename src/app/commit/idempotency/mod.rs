@@ -7,21 +7,23 @@
 //! An answer has two rows: a small one under the blinded key, which finds the answer, and the
 //! answer itself, ordered by time. So the large rows of new answers are adjacent in the file.
 
+mod created;
 mod remember;
 mod sources;
 #[cfg(test)]
-mod tests;
+pub(in crate::app) mod tests;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::app::Idempotency;
 use crate::app::caller::{Caller, SessionRights};
 use crate::app::error::{Error, Fault};
+use crate::app::{Idempotency, Vault};
 use crate::crypto::TenantKeys;
 use crate::domain::id::{ReactorRequestId, TenantId};
 use crate::domain::time::Timestamp;
-use crate::idempotency::{Decision, decide};
+use crate::domain::token::Token;
+use crate::idempotency::{Decision, Disclosure, RememberedAnswer, decide};
 use crate::lock::Lock;
 use crate::store::record::{StoredAnswer, decode_stored_answer};
 use crate::store::{Change, Newest, Snapshot, Table, tables};
@@ -32,7 +34,12 @@ pub(in crate::app) struct AnswerPlace<'a> {
     pub(in crate::app) tenant: TenantId,
     pub(in crate::app) keys: &'a TenantKeys,
     blinded: [u8; 16],
+    /// `None` for an answer that shows no new token.
+    show_again: Option<ShowAgain>,
 }
+
+/// Renders the answer to the create of a token once more.
+pub type ShowAgain = fn(&Vault, &Caller, Token, &Disclosure) -> RememberedAnswer;
 
 impl<'a> AnswerPlace<'a> {
     pub(in crate::app) fn of_result(
@@ -41,7 +48,7 @@ impl<'a> AnswerPlace<'a> {
         id: ReactorRequestId,
     ) -> Self {
         let blinded = keys.lasting().blind(&[b"idempotency of result", id.bytes()]);
-        Self { tenant, keys, blinded }
+        Self { tenant, keys, blinded, show_again: None }
     }
 
     /// The key of the row that finds the answer.
@@ -56,6 +63,7 @@ pub struct Guard {
     caller: Arc<Caller>,
     blinded: [u8; 16],
     in_flight: Arc<InFlight>,
+    show_again: ShowAgain,
     /// The expectations of the look-up before the body was read. The first decision reuses them.
     expected: Lock<Option<Change>>,
 }
@@ -79,9 +87,8 @@ impl Idempotency<'_> {
     pub async fn begin(
         self,
         caller: &Arc<Caller>,
-        method: &str,
-        path: &str,
-        key: &str,
+        (method, path, key): (&str, &str, &str),
+        show_again: ShowAgain,
     ) -> Result<Guard, Error> {
         let blinded = blind(caller, method, path, key);
         if !self.vault.in_flight.begin((caller.tenant.id, blinded)) {
@@ -92,6 +99,7 @@ impl Idempotency<'_> {
             caller: Arc::clone(caller),
             blinded,
             in_flight: Arc::clone(&self.vault.in_flight),
+            show_again,
             expected: Lock::default(),
         };
         let expected = if let Some(expected) = self.look_up_new(&guard).await? {
@@ -193,7 +201,11 @@ fn blind(caller: &Caller, method: &str, path: &str, key: &str) -> [u8; 16] {
 impl Guard {
     pub(in crate::app) fn answer_place(&self) -> AnswerPlace<'_> {
         let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
-        AnswerPlace { tenant, keys, blinded: self.blinded }
+        AnswerPlace { tenant, keys, blinded: self.blinded, show_again: Some(self.show_again) }
+    }
+
+    pub(in crate::app) const fn blinded(&self) -> [u8; 16] {
+        self.blinded
     }
 }
 

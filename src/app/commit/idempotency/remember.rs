@@ -7,9 +7,11 @@
 //! need not search for answers. The whole answer is sealed once more under the tenant's key, as
 //! every record is.
 //!
-//! Two alternatives were dropped. Storing parts in rows by token, deleted with the token, costs a
-//! row for each answer and token. Storing only the version of the token that was shown cannot
-//! repeat the first answer after a patch.
+//! The answer to a create has no such parts: it is rendered again from the token
+//! ([`super::created`]).
+//!
+//! An alternative was dropped: storing parts in rows by token, deleted with the token, costs a row
+//! for each answer and token.
 
 use std::borrow::Cow;
 
@@ -26,6 +28,7 @@ use crate::domain::condition::{Target, TargetId};
 use crate::domain::container::{Container, Containers};
 use crate::domain::id::{TenantId, TokenId};
 use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
 use crate::idempotency::{Disclosure, PartLifetime, RememberedAnswer, Replay, Subject, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::{
@@ -35,10 +38,10 @@ use crate::store::record::{
 };
 use crate::store::{Change, Snapshot, Table, tables};
 
-struct StoredBody<'a> {
-    subjects: Vec<(SubjectId, Vec<u8>)>,
-    body: Vec<StoredPart>,
-    disclosures: &'a [Disclosure],
+pub(super) struct StoredBody<'a> {
+    pub(super) subjects: Vec<(SubjectId, Vec<u8>)>,
+    pub(super) body: Vec<StoredPart>,
+    pub(super) disclosures: &'a [Disclosure],
 }
 
 pub(super) struct LiveSubject {
@@ -59,12 +62,15 @@ impl Idempotency<'_> {
         answer: &RememberedAnswer,
         now: Timestamp,
     ) -> Result<Change, Error> {
-        let AnswerPlace { tenant, keys, blinded } = *of;
+        let AnswerPlace { tenant, keys, blinded, .. } = *of;
+        // So the token leads to its answer.
+        let now = answer.as_created.unwrap_or(now);
         let (table, place) =
             (Table::IdempotencyAnswers, tables::idempotency_answers(now, tenant, &blinded));
         let mut hidden: SmallVec<[Option<HiddenParts>; 1]> =
             answer.subjects.iter().map(|_| None).collect();
         let mut body: SmallVec<[BodyPart<'_>; 16]> = SmallVec::new();
+        body.extend(answer.as_created.map(|_| BodyPart::AsCreated));
         for (text, kept) in answer.parts() {
             let (at, until) = match kept {
                 PartLifetime::Always => {
@@ -72,6 +78,11 @@ impl Idempotency<'_> {
                     continue;
                 }
                 PartLifetime::Once => continue,
+                PartLifetime::With(_) | PartLifetime::WithCvc(..)
+                    if answer.as_created.is_some() =>
+                {
+                    continue;
+                }
                 PartLifetime::With(at) => (at, None),
                 PartLifetime::WithCvc(at, until) => (at, Some(until)),
             };
@@ -150,6 +161,9 @@ impl Idempotency<'_> {
         stored: StoredBody<'_>,
         now: Timestamp,
     ) -> Result<(Secret<Vec<u8>>, Vec<Entity>), Error> {
+        if matches!(stored.body.first(), Some(StoredPart::AsCreated)) {
+            return self.show_as_created(snapshot, (of, caller), place, stored, now);
+        }
         let StoredBody { subjects, body, disclosures } = stored;
         let mut shown = Vec::new();
         // `None` for a deleted or expired subject. Otherwise the time when its code was stored.
@@ -176,6 +190,7 @@ impl Idempotency<'_> {
         let mut texts = Vec::with_capacity(body.len());
         for part in body {
             let (part, code_until) = match part {
+                StoredPart::AsCreated => return Err(bad_record()),
                 StoredPart::Text(text) => (HiddenPart::Text(text), None),
                 StoredPart::Hidden(at) => match hidden.get_mut(at) {
                     Some(Some((parts, until))) => (parts.next().ok_or_else(bad_record)?, *until),
@@ -268,16 +283,7 @@ pub(super) fn live_subject(
             Some(without_containers(decode_reactor(tenant, *id, plain.expose())?.answer_seed))
         }
         SubjectId::Token { id, .. } => {
-            let place = tables::tokens(tenant, *id);
-            let Some(plain) = open(Table::Tokens, place)? else { return Ok(None) };
-            let token = decode_token(tenant, *id, plain.expose())?;
-            let cvc_expires_at = token.cvc_expires_at;
-            token.is_live(now).then_some(LiveSubject {
-                seed: token.answer_seed,
-                containers: token.containers,
-                home: None,
-                cvc_expires_at,
-            })
+            live_token(snapshot, of, *id, now)?.map(|token| LiveSubject::of_token(&token))
         }
         SubjectId::TokenIntent(id) => {
             let place = tables::token_intents(tenant, *id);
@@ -291,10 +297,33 @@ pub(super) fn live_subject(
     })
 }
 
+pub(super) fn live_token(
+    snapshot: &Snapshot,
+    of: &AnswerPlace<'_>,
+    id: TokenId,
+    now: Timestamp,
+) -> Result<Option<Token>, Error> {
+    let place = tables::token_place(of.tenant, id);
+    let Some(sealed) = snapshot.value(Table::Tokens, &place)? else { return Ok(None) };
+    let plain = of.keys.open(Table::Tokens.number(), &place, &sealed)?;
+    Ok(Some(decode_token(of.tenant, id, plain.expose())?).filter(|token| token.is_live(now)))
+}
+
+impl LiveSubject {
+    pub(super) fn of_token(token: &Token) -> Self {
+        Self {
+            seed: token.answer_seed.duplicate(),
+            containers: token.containers.clone(),
+            home: None,
+            cvc_expires_at: token.cvc_expires_at,
+        }
+    }
+}
+
 /// The key of the parts depends on the containers that the token was in, so they do not open with
 /// its current containers if it was moved. They are then shown only if the caller could get the
 /// same answer in the current containers, else this returns `None`.
-fn open_parts(
+pub(super) fn open_parts(
     (of, caller): (&AnswerPlace<'_>, Option<&Caller>),
     place: &[u8],
     live: &LiveSubject,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::app::tokens::lists::cursor::tests::TestVault;
-use crate::app::{Deduplicate, NewKey, TokenDraft, Write, WriteOutcome};
+use crate::app::{Deduplicate, NewKey, TokenDraft, TokenPatch, Write, WriteOutcome};
 use crate::crypto::TenantKeys;
 use crate::domain::access::Transform;
 use crate::domain::container::Container;
@@ -19,6 +19,21 @@ use crate::store::record::{AnswerRecord, StoredAnswer, StoredPart, encode_answer
 use crate::store::tables::SealedBy;
 
 const MARKER: &str = "mARKdata7f3";
+const KEY: (&str, &str, &str) = ("POST", "/tokens", "k");
+
+/// For tests whose answers show no token.
+pub(in crate::app) fn show_nothing(
+    _: &Vault,
+    _: &Caller,
+    _: Token,
+    _: &Disclosure,
+) -> RememberedAnswer {
+    RememberedAnswer::empty(AnswerStatus::Created)
+}
+
+fn show_again(vault: &Vault, caller: &Caller, token: Token, made: &Disclosure) -> RememberedAnswer {
+    answer_as_created(&vault.tokens(caller).as_created(token, made))
+}
 
 /// A body of two members. The second one is removed with the token.
 fn answer(written: &WriteOutcome) -> RememberedAnswer {
@@ -44,11 +59,11 @@ fn draft() -> TokenDraft {
 }
 
 async fn begin(vault: &TestVault, caller: &Arc<Caller>) -> Guard {
-    vault.app.idempotency().begin(caller, "POST", "/tokens", "k").await.unwrap()
+    vault.app.idempotency().begin(caller, KEY, show_again).await.unwrap()
 }
 
 async fn replay(vault: &TestVault, caller: &Arc<Caller>) -> Result<Replay, Error> {
-    match vault.app.idempotency().begin(caller, "POST", "/tokens", "k").await {
+    match vault.app.idempotency().begin(caller, KEY, show_again).await {
         Err(Error::Replayed(replay)) => Ok(*replay),
         Err(error) => Err(error),
         Ok(_) => panic!("there is no answer"),
@@ -127,6 +142,64 @@ async fn after_a_delete_nothing_in_the_file_opens_what_an_answer_showed() {
     assert_eq!(sealed_parts(&vault, &owner.keys).1, sealed);
     assert!(open(&crate::domain::answer_seed::AnswerSeed::new([0; 16])).is_err());
     assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"id": id}));
+}
+
+/// The same body, rendered again from the token.
+fn answer_as_created(written: &WriteOutcome) -> RememberedAnswer {
+    let token = &written.shown.token;
+    let mut answer = answer(written);
+    let exposure = Exposure {
+        extent: Extent::Full,
+        transform: Transform::Reveal,
+        fingerprint: Fingerprint::Shown,
+    };
+    let (right, value, containers) = (Right::Create, ValueOrigin::Own, token.containers.clone());
+    answer.disclose(Disclosure { right, value, containers, exposure });
+    answer.as_created = Some(token.created_at);
+    answer
+}
+
+async fn create_as_created(vault: &TestVault, caller: &Arc<Caller>) -> WriteOutcome {
+    let guard = begin(vault, caller).await;
+    let write = Write { guard: Some(&guard), render: &answer_as_created };
+    vault.app.tokens(caller).create(draft(), &write).await.unwrap().outcome
+}
+
+#[tokio::test]
+async fn a_change_puts_the_first_version_of_a_token_into_its_answer_and_a_delete_ends_it() {
+    let vault = TestVault::new().await;
+    let owner = vault.owner().await;
+    let made = create_as_created(&vault, &owner).await;
+    let id = made.shown.token.public_id();
+    assert!(sealed_parts(&vault, &owner.keys).1.is_empty(), "the token has it all");
+    for changed in ["one", "two"] {
+        let patch = TokenPatch { data: Some(Secret::new(json!(changed))), ..TokenPatch::default() };
+        vault.app.tokens(&owner).update(&id, &patch, &Write::plain()).await.unwrap();
+        assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"id": id, "data": MARKER}));
+        assert_eq!(tables_with(&vault, &owner.keys, MARKER), [], "only the seed opens it");
+    }
+    let (place, sealed) = sealed_parts(&vault, &owner.keys);
+    let key = |seed| remember::part_key(&owner.keys, seed, &made.shown.token.containers);
+    let identity = remember::identity(&owner.tenant.id, &place);
+    let first = key(&made.shown.token.answer_seed).open(&identity, &sealed).unwrap();
+    assert!(String::from_utf8_lossy(first.expose()).contains(MARKER));
+    vault.app.tokens(&owner).delete(&id).await.unwrap();
+    let seed = hex::encode(made.shown.token.answer_seed.expose());
+    assert_eq!(tables_with(&vault, &owner.keys, &seed), []);
+    assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"id": id}));
+    assert!(vault.app.verification().verify().unwrap().is_clean());
+}
+
+#[tokio::test]
+async fn a_token_that_was_changed_without_its_answer_is_not_shown_as_created() {
+    let vault = TestVault::new().await;
+    let owner = vault.owner().await;
+    let made = create_as_created(&vault, &owner).await;
+    let mut token = made.shown.token;
+    token.created_under = None;
+    let change = vault.app.token_rows().put_again(&token, &owner.keys).unwrap();
+    vault.app.store.commit(change).await.unwrap();
+    assert_eq!(replayed(&vault, &owner).await.unwrap(), json!({"id": token.public_id()}));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use crate::app::tests::prepared_key;
 use crate::app::tokens::evaluations::Work;
 use crate::app::{
     ApplicationQuery, Caller, CursorStart, Error, ExportCursor, ExportQuery, NamedQuery, PageRange,
-    Vault,
+    Vault, show_nothing,
 };
 use crate::domain::permission::Permission;
 use crate::domain::proxy::Proxy;
@@ -131,8 +131,7 @@ async fn others(app: &Vault, caller: &std::sync::Arc<Caller>, known: &Known, all
         };
         all.insert(format!("intent {id}"), answer(read, text));
     }
-    let (method, path, key) = IDEMPOTENT;
-    let replay = match app.idempotency().begin(caller, method, path, key).await {
+    let replay = match app.idempotency().begin(caller, IDEMPOTENT, show_nothing).await {
         Err(Error::Replayed(it)) => Ok(vec![format!("{:?} {:?}", it.status, it.body.expose())]),
         Ok(_) => Ok(vec![]),
         Err(error) => Err(error),

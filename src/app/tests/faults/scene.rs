@@ -10,7 +10,7 @@ use crate::app::tests::{
     webhooks,
 };
 use crate::app::tokens::intents::TokenIntentDraft;
-use crate::app::{Vault, Write, WriteOutcome};
+use crate::app::{Vault, Write, WriteOutcome, show_nothing};
 use crate::bounds::THREEDS_RETENTION;
 use crate::clock::Clock;
 use crate::domain::id::{ProxyId, TenantId, WebhookId};
@@ -169,8 +169,8 @@ async fn everything(vault: &TestVault) -> Known {
 }
 
 async fn remembered(vault: &TestVault) -> String {
-    let (method, path, key) = IDEMPOTENT;
-    let guard = vault.app.idempotency().begin(&vault.caller, method, path, key).await.unwrap();
+    let guard =
+        vault.app.idempotency().begin(&vault.caller, IDEMPOTENT, show_nothing).await.unwrap();
     let render = |_: &WriteOutcome| RememberedAnswer::empty(AnswerStatus::Created);
     let write = Write { guard: Some(&guard), render: &render };
     let made = vault.app.tokens(&vault.caller).create(card("999"), &write).await.unwrap();

@@ -15,7 +15,7 @@ use crate::app::tests::simulation::seen::{Outcome, Seen, SeenIntent};
 use crate::app::tests::simulation::world::{Site, master_of};
 use crate::app::{
     Caller, Client, CursorStart, Deduplicate, Error, PageRange, SessionAuthorization, SessionDraft,
-    TokenDraft, TokenIntentDraft, TokenPatch, Vault, Walk, Write, WriteOutcome,
+    TokenDraft, TokenIntentDraft, TokenPatch, Vault, Walk, Write, WriteOutcome, show_nothing,
 };
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::container::Container;
@@ -182,7 +182,10 @@ impl Sender {
         key: Option<&str>,
     ) -> Result<Outcome, Error> {
         let guard = match key {
-            Some(key) => Some(self.app.idempotency().begin(caller, "POST", "/tokens", key).await?),
+            Some(key) => {
+                let key = ("POST", "/tokens", key);
+                Some(self.app.idempotency().begin(caller, key, show_nothing).await?)
+            }
             None => None,
         };
         let render = |written: &WriteOutcome| {
