@@ -44,6 +44,9 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     {
         return crate::code::worker::main(rest);
     }
+    // Large pages take 15 to 30 MiB more and save no time. The workers of programs inherit this. An
+    // old kernel that refuses loses only memory.
+    rustix::thread::disable_transparent_huge_pages(true).ok();
     match run(&arguments) {
         Ok(exit) => exit.code(),
         Err(failure) => {

@@ -23,8 +23,8 @@ use crate::bounds::{CODE_COPY_MAX, CODE_START_MAX};
 use crate::code::WORKER_COMMAND;
 
 /// The whole environment of a worker: its allocator reserves no memory ahead, which the limit of
-/// the worker's data would not allow, and uses no large pages, of which a small worker needs few.
-const ALLOCATOR: [(&str, &str); 2] = [("MIMALLOC_ARENA_RESERVE", "0"), ("MIMALLOC_ALLOW_THP", "0")];
+/// the worker's data would not allow.
+const ALLOCATOR: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "0");
 
 /// The binary and the size of workers, and their number ahead of calls.
 #[derive(Debug, Clone)]
@@ -66,7 +66,7 @@ impl Template {
             .arg(std::process::id().to_string())
             .arg(plan.memory_mib.to_string())
             .env_clear()
-            .envs(ALLOCATOR)
+            .envs([ALLOCATOR])
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
             .stderr(Stdio::null())

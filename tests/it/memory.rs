@@ -67,6 +67,13 @@ fn the_memory_is_closed_to_other_processes_of_the_same_user() {
     assert!(status.unwrap().contains("VmRSS"), "what is no secret stays readable");
 }
 
+#[test]
+fn the_server_takes_no_large_pages() {
+    let vault = Vault::start();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", vault.process_id())).unwrap();
+    assert!(!status.contains("THP_enabled:\t1"), "{status}");
+}
+
 fn store_and_read_all(vault: &Vault) -> Vec<String> {
     let numbers: Vec<String> = (0..CARDS).map(number).collect();
     std::thread::scope(|scope| {
