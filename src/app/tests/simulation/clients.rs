@@ -15,16 +15,19 @@ use crate::app::tests::simulation::seen::{Outcome, Seen, SeenIntent};
 use crate::app::tests::simulation::world::{Site, master_of};
 use crate::app::{
     Caller, Client, CursorStart, Deduplicate, Error, PageRange, SessionAuthorization, SessionDraft,
-    TokenDraft, TokenIntentDraft, TokenPatch, Vault, Walk, Write, WriteOutcome, show_nothing,
+    TokenDraft, TokenIntentDraft, TokenOrigin, TokenPatch, TokenView, Vault, Walk, Write,
+    WriteOutcome,
 };
 use crate::domain::access::{Access, AccessRule, Transform};
 use crate::domain::container::Container;
+use crate::domain::exposure::{Exposure, Right};
 use crate::domain::key_text::KeyText;
 use crate::domain::permission::Permission;
 use crate::domain::time::Timestamp;
+use crate::domain::token::Token;
 use crate::domain::token_query::{LegacyTokenQuery, TokenFilter, TokenQuery};
 use crate::domain::token_type::TokenType;
-use crate::idempotency::{AnswerStatus, RememberedAnswer};
+use crate::idempotency::{AnswerStatus, Disclosure, PartLifetime, RememberedAnswer, SubjectId};
 use crate::secret::Secret;
 use crate::threeds::session::{CardSource, Device, SessionKind};
 
@@ -75,7 +78,7 @@ impl Sender {
             }
             Ask::Read(id) | Ask::ReadForeign(id) | Ask::UseSession(_, id) => {
                 let shown = tokens.read(id).await?;
-                Outcome::Token(Seen::new(&shown), crate::app::TokenOrigin::Read)
+                Outcome::Token(Seen::new(&shown), TokenOrigin::Read)
             }
             Ask::Patch(id, patch) => {
                 let written = tokens.update(id, &patch_of(patch), &Write::plain()).await?.outcome;
@@ -184,15 +187,11 @@ impl Sender {
         let guard = match key {
             Some(key) => {
                 let key = ("POST", "/tokens", key);
-                Some(self.app.idempotency().begin(caller, key, show_nothing).await?)
+                Some(self.app.idempotency().begin(caller, key, show_again).await?)
             }
             None => None,
         };
-        let render = |written: &WriteOutcome| {
-            let body = written.shown.token.public_id().into_bytes();
-            RememberedAnswer::new(AnswerStatus::Created, Secret::new(body))
-        };
-        let write = Write { guard: guard.as_ref(), render: &render };
+        let write = Write { guard: guard.as_ref(), render: &created };
         let written = self.app.tokens(caller).create(draft, &write).await?.outcome;
         Ok(Outcome::Token(Seen::new(&written.shown), written.origin))
     }
@@ -215,6 +214,26 @@ impl Sender {
         let page = self.app.tokens(caller).list(permission, &query, &start).await?;
         Ok(Outcome::Page(page.tokens.iter().map(Seen::new).collect(), page.next))
     }
+}
+
+/// The id of the token, which outlives the token.
+fn created(written: &WriteOutcome) -> RememberedAnswer {
+    let token = &written.shown.token;
+    let mut answer = RememberedAnswer::empty(AnswerStatus::Created);
+    let TokenView { extent, fingerprint, .. } = written.shown;
+    let exposure = Exposure { extent, transform: written.shown.transform(), fingerprint };
+    let (right, containers) = (Right::Create, token.containers.clone());
+    answer.disclose(Disclosure { right, value: written.value, containers, exposure });
+    let id = SubjectId::Token { id: token.id, name: None };
+    answer.subject(id, &token.answer_seed, &token.containers);
+    answer.push(token.public_id().as_bytes(), PartLifetime::Always);
+    answer.as_created = (written.origin == TokenOrigin::New).then_some(token.created_at);
+    answer
+}
+
+fn show_again(vault: &Vault, caller: &Caller, token: Token, made: &Disclosure) -> RememberedAnswer {
+    assert!(token.modified_at.is_none(), "a repetition shows a token after its change");
+    created(&vault.tokens(caller).as_created(token, made))
 }
 
 /// A right to see tokens in plain in this container.
