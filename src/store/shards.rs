@@ -9,10 +9,19 @@
 //! Each shard has its own audit chain. The number of an entry names the shard in its upper bits, so
 //! a tenant whose vault moved to a database keeps its earlier entries in the vault's chain.
 
+use std::cell::RefCell;
+
 use crate::bounds::SHARDS_MAX;
 use crate::crypto::{Random, hmac_sha256};
 use crate::store::failure::StorageFailure;
 use crate::store::tables::{self, OwnerPlace, Shard, Table, meta};
+
+/// A batch asks for the shard of each of its rows, and most of them have the same few scopes.
+const FOUND_MAX: usize = 32;
+
+thread_local! {
+    static FOUND: RefCell<[(Shards, [u8; 16], Shard); FOUND_MAX]> = RefCell::default();
+}
 
 /// The assignment of tenants to shards. It never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,12 +29,18 @@ pub struct Shards {
     /// The number of shards for tenants. Zero puts them into [`Shard::VAULT`].
     count: u16,
     key: [u8; 16],
+    fingerprint: [u8; 16],
 }
 
 impl Shards {
     /// For a new store that several processes share.
     pub(in crate::store) fn new(count: u16) -> Self {
-        Self { count: count.min(SHARDS_MAX), key: Random::new().bytes() }
+        Self::of(count.min(SHARDS_MAX), Random::new().bytes())
+    }
+
+    fn of(count: u16, key: [u8; 16]) -> Self {
+        let hash = hmac_sha256(&key, &count.to_be_bytes());
+        Self { count, key, fingerprint: hash.first_chunk().copied().unwrap_or_default() }
     }
 
     pub(in crate::store) fn decode(value: Option<Vec<u8>>) -> Result<Self, StorageFailure> {
@@ -36,7 +51,7 @@ impl Shards {
         if !(1..=SHARDS_MAX).contains(&count) {
             return Err(damaged());
         }
-        Ok(Self { count, key: key.try_into().map_err(|_length| damaged())? })
+        Ok(Self::of(count, key.try_into().map_err(|_length| damaged())?))
     }
 
     /// The value of the row.
@@ -45,9 +60,8 @@ impl Shards {
     }
 
     /// Names this assignment. Different ones have different names.
-    pub(in crate::store) fn fingerprint(self) -> [u8; 16] {
-        let hash = hmac_sha256(&self.key, &self.count.to_be_bytes());
-        hash.first_chunk().copied().unwrap_or_default()
+    pub(in crate::store) const fn fingerprint(self) -> [u8; 16] {
+        self.fingerprint
     }
 
     pub fn all(self) -> impl Iterator<Item = Shard> {
@@ -59,6 +73,17 @@ impl Shards {
         if self.count == 0 || *scope == [0; 16] {
             return Shard::VAULT;
         }
+        let place = usize::from(scope[15]) % FOUND_MAX;
+        FOUND.with_borrow_mut(|found| {
+            let Some(found) = found.get_mut(place) else { return self.hash(scope) };
+            if (found.0, found.1) != (self, *scope) {
+                *found = (self, *scope, self.hash(scope));
+            }
+            found.2
+        })
+    }
+
+    fn hash(self, scope: &[u8; 16]) -> Shard {
         let hash = hmac_sha256(&self.key, scope);
         let hash = hash.first_chunk().map_or(0, |it| u32::from_be_bytes(*it));
         let place = hash % u32::from(self.count);

@@ -297,6 +297,19 @@ fn a_batch_cannot_change_a_shard_without_its_turn() {
     }
 }
 
+/// A thread remembers the last scopes.
+#[test]
+fn a_scope_has_the_same_shard_whatever_was_asked_before() {
+    let scopes = (1_u128..400).map(|it| (it << 64 | it % 50).to_be_bytes());
+    let (one, other) = (Shards::new(16), Shards::new(16));
+    let found: Vec<_> = scopes.clone().map(|it| (one.of_scope(&it), other.of_scope(&it))).collect();
+    for (scope, found) in scopes.zip(found) {
+        let alone = std::thread::spawn(move || (one.of_scope(&scope), other.of_scope(&scope)));
+        assert_eq!((one.of_scope(&scope), other.of_scope(&scope)), found);
+        assert_eq!(alone.join().unwrap(), found, "{scope:?}");
+    }
+}
+
 #[test]
 fn a_change_takes_the_turns_of_what_it_writes_and_of_what_must_be_absent() {
     let shards = Shards::decode(Some(row(4).1)).unwrap();
