@@ -8,7 +8,7 @@ use std::ops::Bound;
 use crate::crypto::{self, DigestKey};
 use crate::store::chain::row::{AuditRow, Head};
 use crate::store::change::{Change, Expect, SealedEntries, Write};
-use crate::store::closed::ClosedScopes;
+use crate::store::closed::{ClosedScopes, scope_of};
 use crate::store::digests::{ChangedShards, DigestChanges, DigestKeeper};
 use crate::store::engine::{Order, Read, RowChange};
 use crate::store::failure::StorageFailure;
@@ -139,10 +139,19 @@ impl<'t> Batch<'t> {
                 Vec::new()
             });
         }
-        let writes = change.writes.iter();
-        writes
-            .map(|write| Ok(closed.take_no(write) || self.is_for_deleted_tenant(change, write)?))
-            .collect()
+        // Most writes of a change are of one scope.
+        let mut last = None;
+        let mut of_scope = |scope| {
+            if let Some((known, is_closed)) = last.filter(|(known, _)| *known == scope) {
+                return Ok((known, is_closed));
+            }
+            let is_closed = closed.contains(&scope) || self.is_of_deleted_tenant(change, scope)?;
+            Ok(*last.insert((scope, is_closed)))
+        };
+        let writes = change.writes.iter().map(|write| {
+            scope_of(write).map_or(Ok(false), |scope| of_scope(scope).map(|(_, it)| it))
+        });
+        writes.collect()
     }
 
     /// The rows to write, in table and key order.

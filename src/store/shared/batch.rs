@@ -143,16 +143,16 @@ impl<'t> Batch<'t> {
         Ok(lease.is_some_and(|lease| lease.term() == term))
     }
 
-    /// Returns true for a write that adds a row to a tenant that another process may have deleted.
-    /// The change that closes the tenant's scope deletes the tenant's record.
-    pub(in crate::store) fn is_for_deleted_tenant(
+    /// Returns true for the scope of a tenant that another process may have deleted. The change that
+    /// closes the tenant's scope deletes the tenant's record.
+    pub(in crate::store) fn is_of_deleted_tenant(
         &mut self,
         change: &Change,
-        write: &Write,
+        scope: [u8; 16],
     ) -> Result<bool, StorageFailure> {
-        let Some(scope) = scope_of(write).filter(|scope| *scope != SERVER) else {
+        if scope == SERVER {
             return Ok(false);
-        };
+        }
         let tenant = tables::tenants(tenant_of_scope(&scope));
         let creates = change
             .writes
@@ -207,12 +207,14 @@ fn places_of(change: &Change, places: &mut Places, present: &mut Places, unchang
             Expect::Keys(..) | Expect::RowsAtMost(..) => (),
         }
     }
+    let mut last = SERVER;
     for write in &change.writes {
         if let Write::Add(key, _) = write {
             places.insert((Table::Counts, key.clone()));
         }
-        if let Some(scope) = scope_of(write).filter(|scope| *scope != SERVER) {
+        if let Some(scope) = scope_of(write).filter(|scope| ![SERVER, last].contains(scope)) {
             present.insert((Table::Tenants, tables::tenants(tenant_of_scope(&scope))));
+            last = scope;
         }
     }
     if change.authority != Authority::Anyone {

@@ -74,7 +74,7 @@ struct Progress {
     /// The fault after which the batch is decided again.
     fault: Option<Fault>,
     /// The rows that the batch has read.
-    read: HashSet<(Table, Vec<u8>)>,
+    read: BTreeMap<Table, HashSet<Vec<u8>>>,
 }
 
 /// Takes the turns and begins a batch's transaction. Returns false if that failed; the session must
@@ -136,7 +136,7 @@ pub(super) fn attempt(
             let is_new = |row: &RowChange| {
                 puts == Puts::MayBeNew
                     && row.table.grows()
-                    && !read.contains(&(row.table, row.key.clone()))
+                    && !read.get(&row.table).is_some_and(|keys| keys.contains(&row.key))
             };
             let notifies = shared.has_notices.load(Ordering::Relaxed)
                 && rows.iter().any(|row| concerns_other_processes(row.table, &row.key));
@@ -190,13 +190,17 @@ fn write(
     }
 }
 
-/// A statement writes a row once, so only the last change of each row is kept.
+/// A statement writes a row once, so only the last change of each row is kept. The rows of a batch are
+/// sorted, and each is there once.
 fn last_of_each(rows: Vec<RowChange>) -> Vec<RowChange> {
+    if rows.is_sorted_by(|one, next| (one.table, &one.key) < (next.table, &next.key)) {
+        return rows;
+    }
     let mut last = BTreeMap::new();
     for RowChange { table, key, value } in rows {
-        last.insert((table.number(), key), (table, value));
+        last.insert((table, key), value);
     }
-    let row = |((_, key), (table, value))| RowChange { table, key, value };
+    let row = |((table, key), value)| RowChange { table, key, value };
     last.into_iter().map(row).collect()
 }
 
@@ -286,6 +290,6 @@ impl Ask for Turn<'_> {
     }
 
     fn note(&self, table: Table, key: &[u8]) {
-        self.progress().read.insert((table, key.to_vec()));
+        self.progress().read.entry(table).or_default().insert(key.to_vec());
     }
 }
