@@ -1,15 +1,17 @@
 //! Restores a data file from a backup and, optionally, from the log's archive after it.
 
 use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
 
-use crate::bounds::DATABASE_LOAD_BYTES;
+use crate::bounds::{BACKUP_CHUNKS_AHEAD, DATABASE_LOAD_BYTES};
 use crate::domain::time::Timestamp;
 use crate::store::alarm::Alarm;
 use crate::store::archive::chain::{ArchiveDirectory, ArchiveProblem};
 use crate::store::archive::replay::{Reached, Replay, Walk, WalkFailure};
 use crate::store::backup::format::InvalidBackup;
 use crate::store::backup::manifest::Manifest;
-use crate::store::backup::reader::Reader;
+use crate::store::backup::reader::{Chunk, Reader};
 use crate::store::backup::writer::audit_head;
 use crate::store::batch::Batch;
 use crate::store::change::Change;
@@ -253,38 +255,43 @@ pub(in crate::store) fn load(
     with_rows(backup, |rows| load_into(database, rows))
 }
 
-/// Passes all rows of the backup to `use_rows`, in order.
+/// Passes all rows of the backup to `use_rows`, in order. Another thread reads and checks the next
+/// chunks meanwhile.
 fn with_rows(
     backup: &mut Reader,
     use_rows: impl FnOnce(&mut SortedRows<'_>) -> Result<(), StorageFailure>,
 ) -> Result<(), RestoreFailure> {
-    // The loader returns only storage failures; a failure of the backup is kept here.
-    let mut invalid = None;
-    let mut chunk = None;
-    let mut rows = std::iter::from_fn(|| {
-        loop {
-            if let Some((table, rows)) = &mut chunk {
-                let rows: &mut std::vec::IntoIter<_> = rows;
-                if let Some(row) = rows.next() {
-                    return Some(Ok((*table, row)));
+    thread::scope(|scope| {
+        let (sender, chunks) = mpsc::sync_channel(BACKUP_CHUNKS_AHEAD);
+        let reader = scope.spawn(move || {
+            let read = std::iter::from_fn(|| backup.next_chunk().transpose());
+            for chunk in read {
+                let (chunk, invalid) =
+                    chunk.map_or_else(|it| (None, Err(it)), |it| (Some(it), Ok(())));
+                let is_taken = sender.send(chunk).is_ok();
+                if !is_taken || invalid.is_err() {
+                    return invalid;
                 }
             }
-            match backup.next_chunk() {
-                Ok(Some(next)) => chunk = Some((next.table, next.rows.into_iter())),
-                Ok(None) => return None,
-                Err(failure) => {
-                    invalid = Some(failure);
-                    return Some(Err(StorageFailure::Impossible("the backup is not valid")));
-                }
-            }
-        }
-    });
-    let loaded = use_rows(&mut rows);
-    if let Some(invalid) = invalid {
-        return Err(invalid.into());
-    }
-    loaded?;
-    Ok(())
+            Ok(())
+        });
+        // After the rows of an invalid backup comes a failure, so that its last rows are not taken
+        // for the end.
+        let mut rows = chunks.into_iter().flat_map(|chunk: Option<Chunk>| {
+            let invalid = StorageFailure::Impossible("the backup is not valid");
+            let failure = chunk.is_none().then_some(Err(invalid));
+            let rows = chunk.into_iter().flat_map(|Chunk { table, rows, .. }| {
+                rows.into_iter().map(move |row| Ok((table, row)))
+            });
+            rows.chain(failure)
+        });
+        let loaded = use_rows(&mut rows);
+        // The reader stops at its next chunk.
+        drop(rows);
+        let panicked = StorageFailure::Impossible("reading the backup panicked");
+        reader.join().map_err(|_payload| panicked)??;
+        Ok(loaded?)
+    })
 }
 
 from_causes!(RestoreFailure:
