@@ -6,6 +6,7 @@ use crate::Outcome;
 use crate::bare::Bare;
 use crate::client::{Connection, Target, block_on};
 use crate::drive::seed;
+use crate::metrics::wait_until_scrubbed;
 use crate::model::Model;
 use crate::proc::{Process, Scratch};
 use crate::report::Results;
@@ -111,6 +112,7 @@ pub(crate) fn vault_under_callgrind(
     let tool = Callgrind::new(scratch.path("counts-vault"))?;
     let place = VaultFiles { binary: binary.to_owned(), data: tool.directory.join("data") };
     let mut vault = place.start_under(&tool.words(), &[])?;
+    wait_until_scrubbed(&place.data)?;
     let counts = block_on(tool.count(&vault.target, requests, threads))?;
     vault.stop()?;
     Ok(counts)
@@ -227,6 +229,7 @@ fn count_calls(
 ) -> Outcome<()> {
     let place = VaultFiles { binary: binary.to_owned(), data: scratch.path("counts-calls") };
     let mut vault = place.start()?;
+    wait_until_scrubbed(&place.data)?;
     let bare = Bare::start(model, &scratch.path("counts-calls-bare"))?;
     let log = scratch.path("counts-strace");
     let vaults = block_on(calls(&vault.target, &log))?;

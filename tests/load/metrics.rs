@@ -13,6 +13,7 @@ pub(crate) const MERGES: &str = "strongroom_merges_total";
 pub(crate) const LOG_BYTES: &str = "strongroom_log_bytes";
 pub(crate) const TOKENS: &str = "strongroom_tokens";
 pub(crate) const ROTATION_LEFT: &str = "strongroom_key_rotation_records_left";
+const SCRUB_PASSES: &str = "strongroom_scrub_passes_total";
 pub(crate) const ARCHIVE_LAG: &str = "strongroom_archive_lag_seconds";
 
 const ANSWER_MAX: Duration = Duration::from_secs(10);
@@ -59,6 +60,19 @@ impl MetricsPage {
         let of_line = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
         self.0.lines().find_map(of_line)
     }
+}
+
+/// Waits until a new vault has checked all its rows, after which it rests for hours.
+pub(crate) fn wait_until_scrubbed(data: &Path) -> Outcome<()> {
+    let mut metrics = Metrics::connect(data)?;
+    let give_up = Instant::now() + QUIET_WAIT_MAX;
+    while metrics.page()?.value(SCRUB_PASSES) == Some(0.0) {
+        if Instant::now() > give_up {
+            return Err("the vault has not checked its rows in time".into());
+        }
+        thread::sleep(POLL);
+    }
+    Ok(())
 }
 
 /// Waits until the vault merges no more, so that its files hold what they will hold. A vault without merges is given the
