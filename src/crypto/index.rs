@@ -1,6 +1,11 @@
 //! Blind indexes: keyed hashes for the look-up of records, and the choice between the old and the
 //! new index key during a rotation.
+//!
+//! A card has about seven entries. AES-CMAC (NIST SP 800-38B) makes one in a tenth of the time of
+//! HMAC-SHA-256 on processors without instructions for SHA.
 
+use aes::Aes256Enc;
+use cmac::{Cmac, KeyInit as _, Mac as _};
 use ring::hmac;
 
 use crate::crypto::first;
@@ -9,7 +14,11 @@ use crate::crypto::phase::Phase;
 use crate::secret::Secret;
 
 /// The key of a blind index. It hashes a search term, so that the stored entry does not reveal it.
-pub struct IndexKey(hmac::Key);
+pub struct IndexKey {
+    /// On the heap: it has a quarter of a kilobyte.
+    entries: Box<Cmac<Aes256Enc>>,
+    tags: hmac::Key,
+}
 
 /// The index keys of one phase. No entries exist under other keys.
 #[derive(Debug)]
@@ -40,33 +49,63 @@ impl IndexKeys {
 
 impl IndexKey {
     pub(super) fn of(key: &Secret<[u8; 32]>) -> Self {
-        Self(hmac::Key::new(hmac::HMAC_SHA256, key.expose()))
+        Self::with_tags(hmac::Key::new(hmac::HMAC_SHA256, key.expose()))
     }
 
     pub(super) fn derived(from: &hmac::Key, label: &[u8]) -> Self {
         let tag = hmac::sign(from, label);
-        Self(hmac::Key::new(hmac::HMAC_SHA256, tag.as_ref()))
+        Self::with_tags(hmac::Key::new(hmac::HMAC_SHA256, tag.as_ref()))
     }
 
-    /// The first 128 bits of a keyed hash over the parts. Each part is hashed with its length, so
-    /// that `("ab", "c")` and `("a", "bc")` differ.
+    fn with_tags(tags: hmac::Key) -> Self {
+        let key = Secret::new(first::<32>(hmac::sign(&tags, b"strongroom index entries 1")));
+        Self { entries: Box::new(Cmac::new(key.expose().into())), tags }
+    }
+
+    /// The AES-CMAC of the parts. Each part is hashed with its length, so that `("ab", "c")` and
+    /// `("a", "bc")` differ.
     pub fn blind(&self, parts: &[&[u8]]) -> [u8; 16] {
-        first(keyed(&self.0, parts))
+        let mut context = Cmac::clone(&self.entries);
+        for part in parts {
+            context.update(&length(part));
+            context.update(part);
+        }
+        context.finalize().into_bytes().into()
     }
 
-    /// All 256 bits of the same hash, for tags that an attacker may try to forge.
+    /// The HMAC-SHA-256 of the parts, for tags that an attacker may try to forge.
     pub fn tag(&self, parts: &[&[u8]]) -> [u8; 32] {
-        first(keyed(&self.0, parts))
+        first(keyed(&self.tags, parts))
     }
 }
 
 pub(super) fn keyed(key: &hmac::Key, parts: &[&[u8]]) -> hmac::Tag {
     let mut context = hmac::Context::with_key(key);
     for part in parts {
-        context.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
+        context.update(&length(part));
         context.update(part);
     }
     context.sign()
 }
 
+fn length(part: &[u8]) -> [u8; 8] {
+    u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes()
+}
+
 opaque_debug!(IndexKey);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::hex;
+
+    /// Computed with Python's `hmac` and OpenSSL's `CMAC`.
+    #[test]
+    fn an_entry_is_the_cmac_of_the_parts_with_their_lengths() {
+        let key = IndexKey::of(&Secret::new([7; 32]));
+        let entry = key.blind(&[b"metadata", b"customer", b"customer 7"]);
+        assert_eq!(hex::encode(&entry), "4fc25c3c6c86fdabc814d693d5eeaa26");
+        assert_ne!(key.blind(&[b"metadata", b"customer", b"customer", b" 7"]), entry);
+        assert_ne!(key.tag(&[b"metadata", b"customer", b"customer 7"])[..16], entry);
+    }
+}
