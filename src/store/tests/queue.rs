@@ -83,7 +83,9 @@ fn a_batch_of_a_shared_store_has_a_bounded_number_of_writes() {
     let changes = 40;
     let before = engine.health().sequence;
     for _ in 1..changes {
-        assert!(hand_over(&store, large()).is_pending());
+        // The writer may be as fast as this loop.
+        let written = hand_over(&store, large());
+        assert!(matches!(written, Poll::Pending | Poll::Ready(Ok(Verdict::Applied))));
     }
     assert_eq!(block_on(store.commit(large())), Ok(Verdict::Applied));
     let batches = engine.health().sequence - before;
