@@ -9,6 +9,7 @@ mod age;
 mod api_keys;
 mod chain;
 mod client_keys;
+mod cmac;
 mod constant_time;
 mod digest;
 mod index;

@@ -17,7 +17,6 @@ const CRATES: &[(&str, &[&str])] = &[
     // Seals exports.
     ("age", &["crypto"]),
     ("argh", &["cli"]),
-    ("cmac", &["crypto"]),
     ("ed25519_dalek", &["code"]),
     // Copies the template of workers without a line of unsafe code here.
     ("fork", &["code"]),
