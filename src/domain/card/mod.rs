@@ -7,6 +7,7 @@
 pub mod bin_table;
 pub mod brand;
 pub mod country;
+mod digits;
 pub mod expiry;
 pub mod iin;
 pub mod in_text;
@@ -21,13 +22,14 @@ use crate::bounds::{CARD_NUMBER_DIGITS_MAX, CARD_NUMBER_DIGITS_MIN};
 use crate::domain::card::bin_table::{AdditionalDetails, BinTable};
 use crate::domain::card::brand::{Authentication, Brand, Funding, Segment};
 use crate::domain::card::country::Country;
+use crate::domain::card::digits::Digits;
 use crate::domain::card::iin::{TestCard, brand_of};
 
 /// The `card` object of a token or an intent. Unknown values are `None`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CardDetails {
-    pub bin: String,
-    pub last4: String,
+    pub bin: Digits,
+    pub last4: Digits,
     pub expiration_month: Option<u8>,
     pub expiration_year: Option<u16>,
     pub brand: Option<Brand>,
@@ -82,8 +84,8 @@ impl CardDetails {
         }
         let bin_digits = if digits >= LONG_BIN_FROM { BIN_DIGITS_LONG } else { BIN_DIGITS_SHORT };
         Some(Self {
-            bin: number.get(..bin_digits)?.to_owned(),
-            last4: number.get(digits.checked_sub(LAST_DIGITS)?..)?.to_owned(),
+            bin: Digits::new(number.get(..bin_digits)?)?,
+            last4: Digits::new(number.get(digits.checked_sub(LAST_DIGITS)?..)?)?,
             expiration_month: month,
             expiration_year: year,
             brand: None,

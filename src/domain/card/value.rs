@@ -43,7 +43,10 @@ impl CardDetails {
     /// number whose brand is not known.
     pub fn enrichments(&self) -> Value {
         let mut enrichments = Map::new();
-        enrichments.insert("card_details".into(), json!({ "bin": self.bin, "last4": self.last4 }));
+        enrichments.insert(
+            "card_details".into(),
+            json!({ "bin": self.bin.as_str(), "last4": self.last4.as_str() }),
+        );
         set(&mut enrichments, "bin_details", self.bin_details());
         Value::Object(enrichments)
     }
@@ -59,7 +62,7 @@ impl CardDetails {
         set(&mut details, "bank", bank);
         set(&mut details, "product", self.product.as_deref().map(|code| json!({ "code": code })));
         set(&mut details, "country", self.issuer_country.map(country));
-        set(&mut details, "bin_length", Some(self.bin.len()));
+        set(&mut details, "bin_length", Some(self.bin.as_str().len()));
         let authentication = self
             .authentication
             .map(|required| json!([{ "authentication_name": required.bin_details_name() }]));

@@ -18,7 +18,7 @@ answer! {
         may_have additional: list(Additional) = (!it.additional.is_empty()).then_some(&it.additional);
         has authentication: nullable(authentication().or_null())
             = it.authentication.map(Authentication::as_str);
-        has bin: text = &it.bin;
+        has bin: text = it.bin.as_str();
         has brand: nullable(Schema::word(Brand::ALL.map(Brand::as_str)).or_null())
             = it.brand.map(Brand::as_str);
         may_have expiration_month: number.between(1, 12) = it.expiration_month;
@@ -26,7 +26,7 @@ answer! {
         has funding: nullable(funding().or_null()) = it.funding.map(Funding::as_str);
         may_have issuer: object(Issuer) = issuer(it.issuer.as_deref(), it.issuer_country);
         may_have issuer_country: object(IssuerCountry) = it.issuer_country;
-        has last4: text = &it.last4;
+        has last4: text = it.last4.as_str();
         may_have product: object(Product) = it.product.as_deref();
         may_have segment: word(Segment::ALL.map(Segment::as_str)) = it.segment.map(Segment::as_str);
     }
