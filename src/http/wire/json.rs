@@ -247,16 +247,16 @@ fn is_plain(text: &str) -> bool {
     let text = text.as_bytes();
     match text.last_chunk() {
         // The last eight bytes overlap with those before, so that none is left.
-        Some(last) => text.as_chunks().0.iter().chain([last]).all(are_plain),
+        Some(last) => text.as_chunks().0.iter().chain([last]).all(|eight| are_plain(*eight)),
         None => text.iter().all(|byte| *byte >= b' ' && !b"\"\\".contains(byte)),
     }
 }
 
 /// Looks at eight bytes at once. Most texts are names and values with less than twenty.
-fn are_plain(bytes: &[u8; 8]) -> bool {
+fn are_plain(bytes: [u8; 8]) -> bool {
     const EACH: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = EACH << 7;
-    let bytes = u64::from_ne_bytes(*bytes);
+    let bytes = u64::from_ne_bytes(bytes);
     // The lowest byte below the limit, at most 128, keeps a high bit that it did not have.
     let has_below = |bytes: u64, limit: u8| {
         bytes.wrapping_sub(EACH.wrapping_mul(u64::from(limit))) & !bytes & HIGH != 0

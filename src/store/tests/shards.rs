@@ -300,7 +300,7 @@ fn a_batch_cannot_change_a_shard_without_its_turn() {
 /// A thread remembers the last scopes.
 #[test]
 fn a_scope_has_the_same_shard_whatever_was_asked_before() {
-    let scopes = (1_u128..400).map(|it| (it << 64 | it % 50).to_be_bytes());
+    let scopes = (1_u128..400).map(|it| ((it << 64) | (it % 50)).to_be_bytes());
     let (one, other) = (Shards::new(16), Shards::new(16));
     let found: Vec<_> = scopes.clone().map(|it| (one.of_scope(&it), other.of_scope(&it))).collect();
     for (scope, found) in scopes.zip(found) {
