@@ -112,8 +112,9 @@ const FIGURES: [Figure; 39] = [
     at_most("answered creates lost by kill -9", "", (0.0, 0.0), |r| {
         (!r.start_killed_loaded_s.is_empty()).then_some(r.killed_lost as f64)
     }),
+    // Without the log, which grows to a few segments whatever the number of cards.
     at_most("disk for a created card", "KiB", (2.2, 1.5), |r| {
-        Some((r.data_per_created_bytes? + r.beside_per_created_bytes?) / 1024.0)
+        Some(r.data_per_created_bytes? / 1024.0)
     }),
     at_most("rotation of a million cards, idle", "min", (3.0, 1.0), |r| {
         Some(1e6 / 60.0 / r.rotated_cards_per_s?)
