@@ -255,8 +255,9 @@ pub(in crate::store) fn load(
     with_rows(backup, |rows| load_into(database, rows))
 }
 
-/// Passes all rows of the backup to `use_rows`, in order. Another thread reads and checks the next
-/// chunks meanwhile.
+/// Passes the rows of the backup to `use_rows`, in order. Another thread reads and checks the next
+/// chunks meanwhile. At damage the rows end early, and the failure is returned, so what `use_rows`
+/// did must be undone.
 fn with_rows(
     backup: &mut Reader,
     use_rows: impl FnOnce(&mut SortedRows<'_>) -> Result<(), StorageFailure>,
@@ -264,29 +265,18 @@ fn with_rows(
     thread::scope(|scope| {
         let (sender, chunks) = mpsc::sync_channel(BACKUP_CHUNKS_AHEAD);
         let reader = scope.spawn(move || {
-            let read = std::iter::from_fn(|| backup.next_chunk().transpose());
-            for chunk in read {
-                let (chunk, invalid) =
-                    chunk.map_or_else(|it| (None, Err(it)), |it| (Some(it), Ok(())));
-                let is_taken = sender.send(chunk).is_ok();
-                if !is_taken || invalid.is_err() {
-                    return invalid;
+            while let Some(chunk) = backup.next_chunk()? {
+                // Without a receiver, `use_rows` has failed.
+                if sender.send(chunk).is_err() {
+                    break;
                 }
             }
-            Ok(())
+            Ok::<(), InvalidBackup>(())
         });
-        // After the rows of an invalid backup comes a failure, so that its last rows are not taken
-        // for the end.
-        let mut rows = chunks.into_iter().flat_map(|chunk: Option<Chunk>| {
-            let invalid = StorageFailure::Impossible("the backup is not valid");
-            let failure = chunk.is_none().then_some(Err(invalid));
-            let rows = chunk.into_iter().flat_map(|Chunk { table, rows, .. }| {
-                rows.into_iter().map(move |row| Ok((table, row)))
-            });
-            rows.chain(failure)
+        let mut rows = chunks.into_iter().flat_map(|Chunk { table, rows, .. }| {
+            rows.into_iter().map(move |row| Ok((table, row)))
         });
         let loaded = use_rows(&mut rows);
-        // The reader stops at its next chunk.
         drop(rows);
         let panicked = StorageFailure::Impossible("reading the backup panicked");
         reader.join().map_err(|_payload| panicked)??;
