@@ -139,19 +139,21 @@ impl<'t> Batch<'t> {
                 Vec::new()
             });
         }
-        // Most writes of a change are of one scope.
-        let mut last = None;
-        let mut of_scope = |scope| {
-            if let Some((known, is_closed)) = last.filter(|(known, _)| *known == scope) {
-                return Ok((known, is_closed));
-            }
-            let is_closed = closed.contains(&scope) || self.is_of_deleted_tenant(change, scope)?;
-            Ok(*last.insert((scope, is_closed)))
-        };
-        let writes = change.writes.iter().map(|write| {
-            scope_of(write).map_or(Ok(false), |scope| of_scope(scope).map(|(_, it)| it))
-        });
-        writes.collect()
+        let (mut last, mut found) = (None, Vec::with_capacity(change.writes.len()));
+        for write in &change.writes {
+            let Some(scope) = scope_of(write) else {
+                found.push(false);
+                continue;
+            };
+            let is_closed = match last {
+                // Most writes of a change are of one scope.
+                Some((known, is_closed)) if known == scope => is_closed,
+                _ => closed.contains(&scope) || self.is_of_deleted_tenant(change, scope)?,
+            };
+            last = Some((scope, is_closed));
+            found.push(is_closed);
+        }
+        Ok(found)
     }
 
     /// The rows to write, in table and key order.
