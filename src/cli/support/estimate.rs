@@ -43,8 +43,7 @@ impl Work {
         match self {
             Self::AuditVerify => (1_000_000, Counted::Entries),
             Self::Backup => (200 << 20, Counted::Bytes),
-            Self::Compact => (30 << 20, Counted::Bytes),
-            Self::Restore => (15 << 20, Counted::Bytes),
+            Self::Compact | Self::Restore => (30 << 20, Counted::Bytes),
             Self::Rotation => (5_000, Counted::Tokens),
             Self::Verify => (25 << 20, Counted::Bytes),
             Self::VerifyDigests => (150 << 20, Counted::Bytes),
