@@ -56,6 +56,7 @@ fn the_report_says_what_each_tenant_holds_and_who_may_do_what() {
     assert!(text.contains("! Applications and what they may do: <Shop> of "), "{text}");
     assert!(text.contains("in / (reveal): token:read"), "{text}");
     assert!(text.contains("Standard: PCI DSS 4.0.1") && text.contains("\nHost: "), "{text}");
+    assert!(text.contains("AES-CMAC and HMAC-SHA-256, 256 bits"), "{text}");
     assert!(text.contains("\nPeriod: ") && text.contains("\n3.5.1  Card numbers are"), "{text}");
     assert!(page.contains("&lt;Shop&gt;") && !page.contains("<Shop>"), "{page}");
     for secret in ["4242424242424242", vault.keys.private.as_str()] {

@@ -46,6 +46,20 @@ words! {
     }
 }
 
+impl KeyPurpose {
+    /// With the length of the key, for the report.
+    pub const fn algorithm(self) -> &'static str {
+        match self {
+            Self::Audit | Self::Seal => "AES-256-GCM, 256 bits",
+            Self::Digest | Self::Fingerprint => "HMAC-SHA-256, 256 bits",
+            // Entries, and the tags of API keys.
+            Self::Index => "AES-CMAC and HMAC-SHA-256, 256 bits",
+            Self::Sign => "Ed25519, 256 bits",
+            Self::Webhook => "RSA-PSS-SHA-256, 2048 bits",
+        }
+    }
+}
+
 /// An opened key of the data file.
 #[derive(Debug)]
 pub struct KeyMaterial {

@@ -67,7 +67,7 @@ pub(super) fn chapter(
         vec![
             owner(key),
             String::from(key.purpose.map_or("other", KeyPurpose::as_str)),
-            String::from(key.purpose.map_or("-", algorithm)),
+            String::from(key.purpose.map_or("-", KeyPurpose::algorithm)),
             String::from(period(key)),
             key.number.to_string(),
             String::from(key.state.name()),
@@ -169,18 +169,6 @@ const fn rotates(purpose: KeyPurpose) -> bool {
 fn period(key: &ListedKey) -> &'static str {
     let rotates = key.purpose.is_some_and(|it| rotates(it) || it == KeyPurpose::Index);
     if rotates && key.state != KeyState::Lasting { "a year" } else { "lasting" }
-}
-
-/// With the length of the key.
-const fn algorithm(purpose: KeyPurpose) -> &'static str {
-    match purpose {
-        KeyPurpose::Audit | KeyPurpose::Seal => "AES-256-GCM, 256 bits",
-        KeyPurpose::Digest | KeyPurpose::Fingerprint | KeyPurpose::Index => {
-            "HMAC-SHA-256, 256 bits"
-        }
-        KeyPurpose::Sign => "Ed25519, 256 bits",
-        KeyPurpose::Webhook => "RSA-PSS-SHA-256, 2048 bits",
-    }
 }
 
 /// Returns whether a key is due for rotation. Keys of other purposes never rotate.
