@@ -25,9 +25,13 @@ impl Tasks {
 
     /// Starts a task. When [`Tasks::end`] is called, it is dropped at its next await.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        // Boxed: each future that wraps another stores it, and a connection's is large. With one
+        // type, the runtime's code for tasks is compiled once.
+        self.spawn_boxed(Box::pin(work));
+    }
+
+    fn spawn_boxed(&self, work: Pin<Box<dyn Future<Output = ()> + Send>>) {
         let ended = self.ended.child_token();
-        // Boxed: each future that wraps another stores it, and a connection's is large.
-        let work = Box::pin(work);
         self.spawn_tracked(async move {
             ended.run_until_cancelled(work).await;
         });

@@ -214,7 +214,7 @@ impl Audit<'_> {
     async fn sign_end(
         self,
         by: Authority,
-        is_due: impl Fn(&Checkpoint) -> bool,
+        is_due: impl Fn(&Checkpoint) -> bool + Sync,
     ) -> Result<(), Error> {
         let begun = self.vault.now();
         let is_signed = by
@@ -234,7 +234,7 @@ impl Audit<'_> {
     pub(in crate::app) fn plan_checkpoint(
         self,
         snapshot: &Snapshot,
-        is_due: impl Fn(&Checkpoint) -> bool,
+        is_due: impl Fn(&Checkpoint) -> bool + Sync,
     ) -> Result<Option<Change>, Error> {
         let heads = Heads::read(snapshot)?;
         let head = heads.position();

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::app::Vault;
 use crate::app::commit::idempotency::Guard;
-use crate::app::error::{Error, Fault};
+use crate::app::error::Error;
 use crate::bounds::{DECISIONS_MAX, SHARD_SWEEP_MAX};
 use crate::domain::id::TenantId;
+use crate::domain::time::Timestamp;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::store::{Authority, Change, Shard, Snapshot, Verdict};
 
@@ -55,27 +56,38 @@ impl<T> std::fmt::Debug for Write<'_, T> {
 
 impl Vault {
     /// `decide` makes the change from a fresh snapshot.
-    pub(in crate::app) async fn commit<T>(
+    pub(in crate::app) async fn commit<T: Send>(
         &self,
         priority: Priority,
-        decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error> + Send,
     ) -> Result<T, Error> {
-        commit_loop(self, priority, None, decide, |_| None).await
+        let mut last = Err(Error::Busy);
+        let mut decide = |attempt: &mut Attempt<'_>| {
+            let (change, outcome) = decide(attempt.snapshot)?;
+            last = Ok(outcome);
+            Ok(change)
+        };
+        commit_loop(self, priority, None, &mut decide).await?;
+        last
     }
 
     /// As `commit`, but also renders the answer. With a guard, the same change stores the answer.
-    pub(in crate::app) async fn commit_write<T>(
+    pub(in crate::app) async fn commit_write<T: Send>(
         &self,
         priority: Priority,
         write: &Write<'_, T>,
-        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error> + Send,
     ) -> Result<CommitOutcome<T>, Error> {
-        let decide = |snapshot: &Snapshot| {
-            let (change, outcome) = decide(snapshot)?;
+        let mut last = Err(Error::Busy);
+        let mut decide = |attempt: &mut Attempt<'_>| {
+            let (change, outcome) = decide(attempt.snapshot)?;
             let answer = (write.render)(&outcome);
-            Ok((change, CommitOutcome { outcome, answer }))
+            let change = attempt.remember(change, &answer)?;
+            last = Ok(CommitOutcome { outcome, answer });
+            Ok(change)
         };
-        commit_loop(self, priority, write.guard, decide, |committed| Some(&committed.answer)).await
+        commit_loop(self, priority, write.guard, &mut decide).await?;
+        last
     }
 }
 
@@ -116,53 +128,62 @@ impl Vault {
 
 impl Authority {
     /// As [`Vault::commit`], for work that only these processes may do.
-    pub(in crate::app) async fn commit<T>(
+    pub(in crate::app) async fn commit<T: Send>(
         self,
         vault: &Vault,
         priority: Priority,
-        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
+        mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error> + Send,
     ) -> Result<T, Error> {
         let decide = |snapshot: &Snapshot| {
             decide(snapshot).map(|(change, outcome)| (change.by(self), outcome))
         };
-        commit_loop(vault, priority, None, decide, |_| None).await
+        vault.commit(priority, decide).await
     }
 }
 
-async fn commit_loop<T>(
+/// One decision of the loop.
+struct Attempt<'a> {
+    vault: &'a Vault,
+    snapshot: &'a Snapshot,
+    now: Timestamp,
+    /// The guard, and the expectations under which the request is the first of its key.
+    first: Option<(&'a Guard, Change)>,
+}
+
+impl Attempt<'_> {
+    /// Adds the answer to the change, if the request has an idempotency key.
+    fn remember(&mut self, change: Change, answer: &RememberedAnswer) -> Result<Change, Error> {
+        let Some((guard, expected)) = self.first.take() else { return Ok(change) };
+        let Self { vault, snapshot, now, .. } = *self;
+        let place = guard.answer_place();
+        let remembered = vault.idempotency().remember(snapshot, &place, answer, now)?;
+        Ok(change.and(expected).and(remembered))
+    }
+}
+
+// Its callers are many and generic; this is compiled once.
+async fn commit_loop(
     vault: &Vault,
     priority: Priority,
     guard: Option<&Guard>,
-    mut decide: impl FnMut(&Snapshot) -> Result<(Change, T), Error>,
-    answer: impl Fn(&T) -> Option<&RememberedAnswer>,
-) -> Result<T, Error> {
+    decide: &mut (dyn FnMut(&mut Attempt<'_>) -> Result<Change, Error> + Send),
+) -> Result<(), Error> {
     vault.require_space(priority)?;
     let (mut refused, mut closed): (usize, bool) = (0, false);
     while refused < DECISIONS_MAX {
         let snapshot = vault.snapshot()?;
         let now = vault.now();
-        let expected = match guard {
-            Some(guard) => Some(vault.idempotency().expect_first(&snapshot, guard, now)?),
+        let first = match guard {
+            Some(guard) => Some((guard, vault.idempotency().expect_first(&snapshot, guard, now)?)),
             None => None,
         };
-        let decided = decide(&snapshot).and_then(|(change, outcome)| {
-            let (Some(guard), Some(expected)) = (guard, expected) else {
-                return Ok((change, outcome));
-            };
-            let answer = answer(&outcome).ok_or(Error::Internal(Fault::BadAnswer))?;
-            let remembered =
-                vault.idempotency().remember(&snapshot, &guard.answer_place(), answer, now)?;
-            Ok((change.and(expected).and(remembered), outcome))
-        });
-        let decided = decided.map(|(change, outcome)| {
-            let (change, effects) = vault.webhooks().write_events(&snapshot, change);
-            (change, effects, outcome)
-        });
+        let decided = decide(&mut Attempt { vault, snapshot: &snapshot, now, first });
+        let decided = decided.map(|change| vault.webhooks().write_events(&snapshot, change));
         // The epoch makes a rotation of keys wait until the change is queued. The snapshot is not
         // needed that long.
         let _epoch = snapshot.epoch();
         drop(snapshot);
-        let (change, effects, outcome) = match decided {
+        let (change, effects) = match decided {
             Err(Error::NeedsCvcKey(name)) => {
                 vault.cvcs().make_key(name).await?;
                 continue;
@@ -172,7 +193,7 @@ async fn commit_loop<T>(
         match vault.store.commit(change).await? {
             Verdict::Applied => {
                 vault.webhooks().after_commit(effects);
-                return Ok(outcome);
+                return Ok(());
             }
             Verdict::Refused => refused = refused.saturating_add(1),
             // The tenant was deleted after its request was authenticated. Work for many tenants

@@ -139,11 +139,11 @@ impl Erasure<'_> {
     }
 
     /// Deletes the records for which `removal` returns a change, in one change.
-    async fn delete_batch<I: Clone>(
+    async fn delete_batch<I: Clone + Send + Sync>(
         self,
         tenant: TenantId,
         batch: &[I],
-        removal: impl Fn(&Snapshot, &TenantKeys, &I) -> Result<Option<Change>, Error>,
+        removal: impl Fn(&Snapshot, &TenantKeys, &I) -> Result<Option<Change>, Error> + Sync,
     ) -> Result<Vec<I>, Error> {
         self.vault
             .commit(Priority::Upkeep, |snapshot| {

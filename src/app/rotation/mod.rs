@@ -83,7 +83,7 @@ impl KeyRotation<'_> {
         self,
         scope: &[u8; 16],
         purposes: &[KeyPurpose],
-        check: impl Fn(&Snapshot) -> Result<(), Error>,
+        check: impl Fn(&Snapshot) -> Result<(), Error> + Sync,
     ) -> Result<u32, Error> {
         let number = self
             .vault

@@ -154,10 +154,10 @@ impl ThreedsSessions<'_> {
 
     /// Writes the session if `change` has changed it. A session allows only a few such changes, so
     /// they are accepted even when the disk is nearly full.
-    async fn change_visited<T>(
+    async fn change_visited<T: Send>(
         self,
         id: SessionId,
-        change: impl Fn(&mut ThreedsSession) -> Result<T, Error>,
+        change: impl Fn(&mut ThreedsSession) -> Result<T, Error> + Sync,
     ) -> Result<T, Error> {
         self.vault
             .commit(Priority::Upkeep, |snapshot| {

@@ -96,12 +96,12 @@ impl Vault {
 
     /// As [`Vault::commit_write`], for a decision that evaluates expressions. All attempts at the
     /// decision share one budget.
-    pub(in crate::app) async fn commit_evaluating<T>(
+    pub(in crate::app) async fn commit_evaluating<T: Send>(
         &self,
         party: Party,
         work: Work,
         write: &Write<'_, T>,
-        mut decide: impl FnMut(&Snapshot, &Budget) -> Result<(Change, T), Error>,
+        mut decide: impl FnMut(&Snapshot, &Budget) -> Result<(Change, T), Error> + Send,
     ) -> Result<CommitOutcome<T>, Error> {
         let budget = Budget::first(bounds::EXPRESSION_WORK_INLINE_MAX);
         let committed = self.commit_write(Priority::Normal, write, |snapshot| {

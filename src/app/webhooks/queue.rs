@@ -257,8 +257,8 @@ impl Webhooks<'_> {
         self,
         of: (TenantId, WebhookId),
         start: &[u8],
-        applies: impl Fn(&Snapshot) -> Result<bool, Error>,
-        act: impl Fn(Change, &Scheduled) -> Change,
+        applies: impl Fn(&Snapshot) -> Result<bool, Error> + Sync,
+        act: impl Fn(Change, &Scheduled) -> Change + Sync,
     ) -> Result<(Option<Vec<u8>>, u64), Error> {
         self.by
             .commit(self.vault, Priority::Upkeep, |snapshot| {

@@ -28,21 +28,29 @@ impl Wire {
 
     /// Runs work on this connection's client. Returns `None` on timeout or if the connection ends.
     pub(super) fn run<F: Future>(&mut self, work: F, at_most: Duration) -> Option<F::Output> {
+        let mut output = None;
+        {
+            let work = pin!(async { output = Some(work.await) });
+            self.drive(work, at_most);
+        }
+        output
+    }
+
+    fn drive(&mut self, mut work: Pin<&mut dyn Future<Output = ()>>, at_most: Duration) {
         let Self { socket, connection, is_over } = self;
-        let mut work = pin!(work);
         let both = poll_fn(|cx| {
-            if let Poll::Ready(output) = work.as_mut().poll(cx) {
-                return Poll::Ready(Some(output));
+            if work.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(());
             }
             *is_over = *is_over || connection.as_mut().poll(cx).is_ready();
             // An answer may have arrived, or the connection may have ended.
             match work.as_mut().poll(cx) {
-                Poll::Ready(output) => Poll::Ready(Some(output)),
-                Poll::Pending if *is_over => Poll::Ready(None),
-                Poll::Pending => Poll::Pending,
+                Poll::Pending if !*is_over => Poll::Pending,
+                _ => Poll::Ready(()),
             }
         });
-        run(socket, both, at_most).flatten()
+        // The work's own output says whether it ended.
+        let _: Option<()> = run(socket, both, at_most);
     }
 
     /// Lets another thread end this one's wait.
