@@ -28,7 +28,9 @@ impl SecretBuffer {
         self.bytes.expose_mut().push(byte);
     }
 
-    /// Appends several pieces with one reservation for all of them.
+    /// Appends several pieces with one reservation for all of them. Inlined, so that pieces of
+    /// known length become plain stores.
+    #[inline]
     pub fn extend_all<const N: usize>(&mut self, pieces: [&[u8]; N]) {
         self.reserve(pieces.iter().map(|piece| piece.len()).fold(0, usize::saturating_add));
         for piece in pieces {

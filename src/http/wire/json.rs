@@ -57,8 +57,14 @@ impl Object {
     }
 
     pub(crate) fn text(&mut self, name: &str, value: &str) {
-        self.name(name);
-        quote(&mut self.out, value);
+        if is_plain(name) && is_plain(value) {
+            self.separate();
+            let (name, value) = (name.as_bytes(), value.as_bytes());
+            self.out.extend_all([b"\"", name, b"\":\"", value, b"\""]);
+        } else {
+            self.name(name);
+            quote(&mut self.out, value);
+        }
     }
 
     pub(crate) fn optional_text(&mut self, name: &str, value: Option<&str>) {
@@ -207,14 +213,22 @@ impl Object {
         self.out.json(value);
     }
 
+    fn name(&mut self, name: &str) {
+        self.separate();
+        if is_plain(name) {
+            self.out.extend_all([b"\"", name.as_bytes(), b"\":"]);
+        } else {
+            quote(&mut self.out, name);
+            self.out.push(b':');
+        }
+    }
+
     /// Begins a member. Every value is complete when the next member begins, and no value ends in
     /// an opening brace: after a brace, this is the first member of its object.
-    fn name(&mut self, name: &str) {
+    fn separate(&mut self) {
         if self.out.last() != Some(b'{') {
             self.out.push(b',');
         }
-        quote(&mut self.out, name);
-        self.out.push(b':');
     }
 }
 

@@ -200,10 +200,14 @@ impl Framing {
         let room = self.head_bytes_max.saturating_sub(self.head_bytes);
         let bytes = bytes.get(..room).unwrap_or(bytes);
         let end = match self.part {
-            LinePart::Name => bytes.iter().position(|byte| !is_token(*byte)),
+            LinePart::Method | LinePart::Name => bytes.iter().position(|byte| !is_token(*byte)),
             LinePart::Target => bytes.iter().position(|byte| !is_target(*byte)),
             LinePart::Value => bytes.iter().position(|byte| !is_value(*byte)),
-            LinePart::Method | LinePart::Version => return 0,
+            LinePart::Version => {
+                let expected = HTTP_11.strip_prefix(&*self.line).unwrap_or_default();
+                let same = bytes.iter().zip(expected).take_while(|(byte, other)| byte == other);
+                Some(same.count())
+            }
         };
         let passed = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
         let Some(last) = passed.last() else { return 0 };
