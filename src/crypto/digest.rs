@@ -1,18 +1,21 @@
 //! Digests of sets: one value for all live records, updated by adding each new element and
 //! subtracting each removed one.
 //!
-//! The digest of a set is the number of its elements and the sum, modulo 2^256, of their
-//! HMAC-SHA-256. An element is one sealing of one record: its table (1), its version (16) and its
-//! key. Adding and removing commute, so the digest does not depend on the order of changes.
+//! The digest of a set is the number of its elements and the sum, modulo 2^256, of their keyed
+//! hashes: two AES-CMACs under two keys, one after the other. An element is one sealing of one
+//! record: its table (1), its version (16) and its key. Adding and removing commute, so the digest
+//! does not depend on the order of changes.
 //!
-//! The sums are never in clear. The difference of two sums is the HMAC of the change between them,
+//! The sums are never in clear. The difference of two sums is the hash of the change between them,
 //! and an attacker with enough of these could search for other sets with the same sum. The file
 //! holds sealed sums, and a checkpoint holds an HMAC of the sum.
 
 use std::fmt;
+use std::sync::Arc;
 
 use ring::hmac;
 
+use crate::crypto::cmac::CmacKey;
 use crate::crypto::first;
 use crate::crypto::random::Random;
 use crate::crypto::seal::{Identity, OpenFailed, SealingKey, Version};
@@ -21,7 +24,7 @@ use crate::secret::Secret;
 /// The keys that hash elements, commit to digests and seal digests.
 #[derive(Clone)]
 pub struct DigestKey {
-    elements: hmac::Key,
+    elements: Arc<[CmacKey; 2]>,
     commitments: hmac::Key,
     sealing: SealingKey,
 }
@@ -37,14 +40,18 @@ pub struct SetDigest {
 }
 
 impl DigestKey {
-    /// Derives a separate key for each of the three uses.
+    /// Derives separate keys for the three uses.
     pub fn new(key: &Secret<[u8; 32]>) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose());
         let derived = |label: &[u8]| Secret::new(first(hmac::sign(&key, label)));
-        let mac = |label: &[u8]| hmac::Key::new(hmac::HMAC_SHA256, derived(label).expose());
+        let commitments = derived(b"strongroom digest commitments 1");
+        let elements: [&[u8]; 2] = [
+            b"strongroom digest elements, first half 1",
+            b"strongroom digest elements, second half 1",
+        ];
         Self {
-            elements: mac(b"strongroom digest elements 1"),
-            commitments: mac(b"strongroom digest commitments 1"),
+            elements: Arc::new(elements.map(|label| CmacKey::new(&derived(label)))),
+            commitments: hmac::Key::new(hmac::HMAC_SHA256, commitments.expose()),
             sealing: SealingKey::new(1, &derived(b"strongroom digest sealing 1")),
         }
     }
@@ -52,11 +59,14 @@ impl DigestKey {
     /// Only the last hashed field has a variable length, so two different elements never hash the
     /// same bytes.
     pub fn element(&self, table: u8, key: &[u8], version: &Version) -> Element {
-        let mut context = hmac::Context::with_key(&self.elements);
-        context.update(&[table]);
-        context.update(version);
-        context.update(key);
-        Element(words(&first(context.sign())))
+        let halves = self.elements.each_ref().map(|half| {
+            let mut cmac = half.begin();
+            cmac.update(&[table]);
+            cmac.update(version);
+            cmac.update(key);
+            cmac.finish()
+        });
+        Element(words(halves.as_flattened()))
     }
 
     /// Commits to a digest without revealing it, for checkpoints, which are in clear.
@@ -117,7 +127,8 @@ impl SetDigest {
 
     pub fn decode(encoded: &[u8]) -> Option<Self> {
         let (count, sum) = encoded.split_first_chunk()?;
-        Some(Self { count: i64::from_be_bytes(*count), sum: words(sum.try_into().ok()?) })
+        let sum: &[u8; 32] = sum.try_into().ok()?;
+        Some(Self { count: i64::from_be_bytes(*count), sum: words(sum) })
     }
 }
 
@@ -131,8 +142,8 @@ fn add(to: &mut [u64; 4], other: &[u64; 4]) {
     }
 }
 
-/// Reads a big-endian number into words, the least significant one first.
-fn words(bytes: &[u8; 32]) -> [u64; 4] {
+/// Reads a big-endian number of 32 bytes into words, the least significant one first.
+fn words(bytes: &[u8]) -> [u64; 4] {
     let mut words = [0; 4];
     for (word, chunk) in words.iter_mut().rev().zip(bytes.as_chunks::<8>().0) {
         *word = u64::from_be_bytes(*chunk);
@@ -169,12 +180,12 @@ mod tests {
         let told = hex::encode(digest.encode().expose());
         assert_eq!(
             told,
-            "000000000000000252aadc1982b29156bc6affa724bb1ab8b549d709b9ddc3f0b78bdc1466c85936"
+            "0000000000000002fb7728ddcd0168d455e9e09e16adb85491c04642af8ed82a79975fa741191068"
         );
         let commitment = key().commitment(&digest, 9);
         assert_eq!(
             hex::encode(&commitment),
-            "d945186d390181a6ec7a75d1d871159da5a4c63fe6d1945cbf637609a08db053"
+            "161f221f991d3a094d937fd58c75875d2d779cfc313f2458aeb96776c7e38ff8"
         );
     }
 

@@ -206,9 +206,9 @@ fn a_directory_that_cannot_be_written_to_costs_the_backup_and_nothing_else() {
 /// A backup of a vault of format 1 and its master key, with a card, a token, a proxy and a webhook.
 const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format-1.backup");
 const FIXTURE_KEY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/format-1.key");
-const PRIVATE: &str = "key_test_self_pvt_2k1kJbqEYWHmz8fWaHDy8i.07206964fbda886f3c156fe3efc25781";
-const MANAGEMENT: &str = "key_test_self_mgt_URTyaTqkQ191bqa7Ky8fx9";
-const TOKEN: &str = "01a1f395-efef-4176-bf7d-59ea6016fa27";
+const PRIVATE: &str = "key_test_self_pvt_Pgh149EUWt7pcL22SmhLR2.c70ca2d47277a629aa0868a160d64ae3";
+const MANAGEMENT: &str = "key_test_self_mgt_CJcxb3YoK8uFjFaGChhtbo";
+const TOKEN: &str = "01a1f462-7427-48e2-8fdd-a6996bdb2e1d";
 
 #[test]
 fn a_backup_of_format_1_is_verified_restored_and_served() {
