@@ -2,8 +2,8 @@
 //! `STRONGROOM_TEST_PROCESSES`.
 //!
 //! Each connection goes to the next process, and requests take the connections in turn. The first
-//! process alone gets commands and signals, and tests read its log alone. The others start and stop
-//! with it.
+//! process alone gets commands and signals, and tests read its log alone. The others start, stop and
+//! are killed with it.
 
 use std::env;
 use std::io::Write as _;
@@ -84,6 +84,12 @@ impl Others {
 
     pub(crate) fn each(&mut self, work: impl FnMut(&mut Vault)) {
         self.all.iter_mut().for_each(work);
+    }
+
+    pub(crate) fn kill(&self) {
+        for other in &self.all {
+            other.signal("KILL");
+        }
     }
 
     /// Moves the clocks of all by these seconds.
