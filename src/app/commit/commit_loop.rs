@@ -161,7 +161,7 @@ impl Attempt<'_> {
     }
 }
 
-// Its callers are many and generic; this is compiled once.
+/// Not generic, so that it is compiled once for all its callers.
 async fn commit_loop(
     vault: &Vault,
     priority: Priority,
