@@ -129,6 +129,6 @@ fn blocks(section: &str, language: &str) -> Vec<String> {
 #[test]
 fn the_readme_begins_with_two_commands() {
     let first = blocks(README, "sh").remove(0);
-    assert_eq!(first, "cargo run --release -- dev\ncargo test\n");
+    assert_eq!(first, "cargo run -- dev\ncargo test\n");
     assert!(!README.split(&first).next().unwrap_or_default().contains("\n## "));
 }
