@@ -46,7 +46,7 @@ impl Wire {
             // An answer may have arrived, or the connection may have ended.
             match work.as_mut().poll(cx) {
                 Poll::Pending if !*is_over => Poll::Pending,
-                _ => Poll::Ready(()),
+                Poll::Pending | Poll::Ready(()) => Poll::Ready(()),
             }
         });
         // The work's own output says whether it ended.
