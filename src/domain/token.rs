@@ -46,8 +46,8 @@ pub struct Token {
     pub modified_by: Option<ApplicationId>,
     pub modified_at: Option<Timestamp>,
     pub answer_seed: AnswerSeed,
-    /// The blinded idempotency key of its creation, until its first change. So long the kept answer
-    /// is rendered from this token.
+    /// The blinded idempotency key of its creation, until a client changes it. So long the kept
+    /// answer is rendered from this token.
     pub created_under: Option<[u8; 16]>,
 }
 

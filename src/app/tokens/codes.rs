@@ -80,13 +80,17 @@ impl Tokens<'_> {
                     return Ok((Change::new(), ()));
                 }
                 let entity = Entity::token(&token);
+                let keys = &self.caller.keys;
+                let first = self.vault.idempotency().keep_first(snapshot, &token, keys)?;
+                token.created_under = None;
                 token.modified_by = Some(self.caller.application.id);
                 token.modified_at = Some(now);
                 let record = tables::tokens(token.tenant, token.id);
                 let rows = self.vault.token_rows();
                 let change = Change::new()
                     .expect_version(Table::Tokens, record, found.version)
-                    .and(rows.forget_token_cvc(token, &self.caller.keys, CodeEnd::Deleted)?)
+                    .and(first)
+                    .and(rows.forget_token_cvc(token, keys, CodeEnd::Deleted)?)
                     .and(self.audit_code(Act::DeleteCvc, entity, now));
                 Ok((change, ()))
             })
