@@ -6,7 +6,7 @@ use std::time::Duration;
 pub const BACKUP_CHUNK_BYTES: usize = 256 * 1024;
 /// The longest chunk that a reader accepts. A row is far smaller: a body has at most 256 KiB.
 pub const BACKUP_CHUNK_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Chunks that a restore reads and checks before their rows are written.
+/// Checked chunks that wait while a restore writes the rows of one. The reader holds one more.
 pub const BACKUP_CHUNKS_AHEAD: usize = 2;
 /// The memory that the rows of one chunk may take. A key is stored without the beginning that it
 /// shares with the key before it, so a forged chunk could otherwise take thousands of times its

@@ -199,9 +199,8 @@ fn load_over(engine: &dyn Engine, rows: &mut SortedRows<'_>) -> Result<(), Stora
     while rows.peek().is_some() {
         let (mut chunk, mut bytes) = (Vec::new(), 0_usize);
         while bytes < DATABASE_LOAD_BYTES
-            && let Some(row) = rows.next()
+            && let Some((table, (key, value))) = rows.next()
         {
-            let (table, (key, value)) = row?;
             bytes = bytes.saturating_add(key.len()).saturating_add(value.len());
             chunk.push(RowChange { table, key, value: Some(value) });
         }
@@ -264,7 +263,7 @@ fn with_rows(
 ) -> Result<(), RestoreFailure> {
     thread::scope(|scope| {
         let (sender, chunks) = mpsc::sync_channel(BACKUP_CHUNKS_AHEAD);
-        let reader = scope.spawn(move || {
+        let reader = thread::Builder::new().spawn_scoped(scope, move || {
             while let Some(chunk) = backup.next_chunk()? {
                 // Without a receiver, `use_rows` has failed.
                 if sender.send(chunk).is_err() {
@@ -272,15 +271,16 @@ fn with_rows(
                 }
             }
             Ok::<(), InvalidBackup>(())
-        });
-        let mut rows = chunks.into_iter().flat_map(|Chunk { table, rows, .. }| {
-            rows.into_iter().map(move |row| Ok((table, row)))
-        });
+        })?;
+        let mut rows = chunks
+            .into_iter()
+            .flat_map(|Chunk { table, rows, .. }| rows.into_iter().map(move |row| (table, row)));
         let loaded = use_rows(&mut rows);
         drop(rows);
         let panicked = StorageFailure::Impossible("reading the backup panicked");
-        reader.join().map_err(|_payload| panicked)??;
-        Ok(loaded?)
+        let read = reader.join().map_err(|_payload| panicked)?;
+        loaded?;
+        Ok(read?)
     })
 }
 

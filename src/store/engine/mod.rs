@@ -125,7 +125,7 @@ pub(super) fn lane_of(turns: &Turns) -> Shard {
 pub type Decide<'a> = dyn FnMut(&dyn Read) -> Result<Vec<RowChange>, StorageFailure> + 'a;
 
 /// Rows sorted by [`Table::number`], then by key.
-pub type SortedRows<'a> = dyn Iterator<Item = Result<(Table, Row), StorageFailure>> + 'a;
+pub type SortedRows<'a> = dyn Iterator<Item = (Table, Row)> + 'a;
 
 pub trait Read: Send + Sync {
     fn moment(&self) -> Result<Moment, StorageFailure>;

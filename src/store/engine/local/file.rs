@@ -239,19 +239,15 @@ pub(in crate::store) fn load_into(
         let mut bytes: usize = 0;
         let transaction = database.begin_write()?;
         while bytes < LOAD_BATCH_BYTES
-            && let Some(table) = rows.peek().and_then(|row| row.as_ref().ok()).map(|row| row.0)
+            && let Some(table) = rows.peek().map(|row| row.0)
         {
             let mut open = transaction.open_table(definition(table))?;
             while bytes < LOAD_BATCH_BYTES
-                && let Some(row) = rows.next_if(|row| row.as_ref().is_ok_and(|row| row.0 == table))
+                && let Some((_, (key, value))) = rows.next_if(|row| row.0 == table)
             {
-                let (_, (key, value)) = row?;
                 bytes = bytes.saturating_add(key.len()).saturating_add(value.len());
                 open.insert(key.as_slice(), value.as_slice())?;
             }
-        }
-        if let Some(Err(failure)) = rows.next_if(Result::is_err) {
-            return Err(failure);
         }
         transaction.commit()?;
     }
