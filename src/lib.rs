@@ -95,8 +95,8 @@
 //! client has read it. Reads of the file run on the thread of the request; walks over large parts of
 //! it run in a pool of their own ([`bounds::WALKS_MAX`]).
 //!
-//! The app calls back into the wire format in five places: the commit loop renders the answer of a
-//! write, a patch of an application, a proxy or a reactor reads its body against the stored one, a
+//! The app calls back into the wire format in six places: the commit loop renders the answer of a
+//! write, the answer to an earlier create is rendered again ([`http::show_again`]), a patch of an application, a proxy or a reactor reads its body against the stored one, a
 //! transform of a proxy reads a token draft, exports and imports of the operator write and read
 //! lines, and a program of a tenant calls the interface through the host that `http` makes for its
 //! call ([`app::ProgramHosts`]). Such a request goes the way above without a connection; its key

@@ -51,9 +51,10 @@ impl KeyPurpose {
     pub const fn algorithm(self) -> &'static str {
         match self {
             Self::Audit | Self::Seal => "AES-256-GCM, 256 bits",
-            Self::Fingerprint => "HMAC-SHA-256, 256 bits",
-            // The latter for commitments to digests, and for tags of API keys.
-            Self::Digest | Self::Index => "AES-CMAC and HMAC-SHA-256, 256 bits",
+            // Tags of API keys are HMACs.
+            Self::Index => "AES-CMAC and HMAC-SHA-256, 256 bits",
+            // AES for what keys that are derived from these seal and look up.
+            Self::Digest | Self::Fingerprint => "HMAC-SHA-256, AES-CMAC and AES-256-GCM, 256 bits",
             Self::Sign => "Ed25519, 256 bits",
             Self::Webhook => "RSA-PSS-SHA-256, 2048 bits",
         }

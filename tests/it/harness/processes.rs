@@ -2,8 +2,8 @@
 //! `STRONGROOM_TEST_PROCESSES`.
 //!
 //! Each connection goes to the next process, and requests take the connections in turn. The first
-//! process alone gets commands and signals, and tests read its log alone. The others start, stop and
-//! are killed with it.
+//! process alone gets commands and signals except KILL, and tests read its log alone. The others
+//! start, stop and are killed with it.
 
 use std::env;
 use std::io::Write as _;

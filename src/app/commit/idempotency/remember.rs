@@ -7,8 +7,8 @@
 //! need not search for answers. The whole answer is sealed once more under the tenant's key, as
 //! every record is.
 //!
-//! The answer to a create has no such parts: it is rendered again from the token
-//! ([`super::created`]).
+//! The answer to the create of a new token has no such parts, unless its own mask was applied: it
+//! is rendered again from the token ([`super::created`]).
 //!
 //! An alternative was dropped: storing parts in rows by token, deleted with the token, costs a row
 //! for each answer and token.
