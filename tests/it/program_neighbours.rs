@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::{SetOnDrop, Vault, post, thorough, wait_until};
+use crate::harness::{SetOnDrop, Vault, needs_one_process, post, thorough, wait_until};
 use crate::watch::on_socket;
 
 /// Endless loops, memory, floods of lines, and timers.
@@ -80,6 +80,7 @@ fn token_reads_go_on_beside_hostile_programs() {
 /// A small request can name a large value many times.
 #[test]
 fn filled_arguments_of_one_tenant_leave_memory_for_the_calls_of_another() {
+    needs_one_process!("each process has its own memory for arguments");
     let vault = Vault::start();
     let other = vault.tenant("test");
     let reactor = |key: &str, code: &str| {

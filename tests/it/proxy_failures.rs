@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::harness::{Clients, Cut, Offer, Psp, Request, get, post, thorough, wait_until};
+use crate::harness::{
+    Clients, Cut, Offer, Psp, Request, get, needs_one_process, post, thorough, wait_until,
+};
 use crate::lifetimes::now_plus;
 use crate::proxy::{CARD, Scene};
 use crate::watch::on_socket;
@@ -85,6 +87,7 @@ fn a_destination_slower_than_25_seconds_is_408() {
 /// The rule that programs repeat calls by: after the first byte, only 408 and 5xx, or the answer.
 #[test]
 fn no_4xx_is_given_once_bytes_have_left_wherever_the_connection_breaks() {
+    needs_one_process!("each process keeps its own connections to a destination");
     let scene = Scene::start_with(Offer::Http1, Clients::Anyone, &[]);
     let call = scene.call("/status/201").body(format!("{{\"n\":\"{}\"}}", scene.field("number")));
     scene.send(&call).with_status(201);
@@ -145,6 +148,7 @@ fn an_idempotency_key_has_no_effect() {
 
 #[test]
 fn calls_without_an_api_key_are_limited_by_proxy_and_address() {
+    needs_one_process!("each process counts its own requests");
     let scene =
         Scene::start_with(Offer::Both, Clients::Anyone, &["--rate-limits", "on", "--stop-clock"]);
     let proxy = scene.proxy(json!({"require_auth": false}));
@@ -163,6 +167,7 @@ fn calls_without_an_api_key_are_limited_by_proxy_and_address() {
 
 #[test]
 fn each_call_and_each_token_that_it_uses_is_in_the_log_of_the_tenant() {
+    needs_one_process!("calls of two processes have no order in the log");
     let scene = Scene::start();
     let proxy = scene.proxy(json!({}));
     let stored = post("/proxy").key(&scene.vault.keys.private);

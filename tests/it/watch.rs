@@ -8,7 +8,9 @@ use std::os::unix::net::UnixStream;
 
 use serde_json::{Value, json};
 
-use crate::harness::{PATIENCE, Request, Vault, get, on_postgres, post, run, wait_for, wait_until};
+use crate::harness::{
+    PATIENCE, Request, Vault, get, needs_one_process, on_postgres, post, run, wait_for, wait_until,
+};
 
 /// The body and the head of a GET without TLS.
 pub(crate) fn plain_get(mut stream: impl Read + Write, path: &str) -> (String, String) {
@@ -35,6 +37,7 @@ pub(crate) fn metric(vault: &Vault, series: &str) -> u64 {
 
 #[test]
 fn the_probes_need_no_key_and_count_for_the_address() {
+    needs_one_process!("each process counts its own requests");
     let vault = Vault::start_with(&["--rate-limits", "on", "--stop-clock"]);
     let alive = vault.send(&get("/healthz")).with_status(200);
     assert_eq!(alive.json, json!({"status": "alive"}));
@@ -103,6 +106,7 @@ fn check_format(page: &str) -> BTreeSet<String> {
 
 #[test]
 fn what_happens_is_counted_and_the_readme_names_every_metric() {
+    needs_one_process!("each process counts its own requests");
     let vault = Vault::start();
     let key = vault.keys.private.clone();
     let id = vault.token(json!({"type": "token", "data": "x"}));
