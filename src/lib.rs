@@ -96,11 +96,11 @@
 //! it run in a pool of their own ([`bounds::WALKS_MAX`]).
 //!
 //! The app calls back into the wire format in six places: the commit loop renders the answer of a
-//! write, the answer to an earlier create is rendered again ([`http::show_again`]), a patch of an application, a proxy or a reactor reads its body against the stored one, a
-//! transform of a proxy reads a token draft, exports and imports of the operator write and read
-//! lines, and a program of a tenant calls the interface through the host that `http` makes for its
-//! call ([`app::ProgramHosts`]). Such a request goes the way above without a connection; its key
-//! exists for the call alone.
+//! write, a replay of a create renders it again ([`http::show_again`]), a patch of an application, a
+//! proxy or a reactor reads its body against the stored one, a transform of a proxy reads a token
+//! draft, exports and imports of the operator write and read lines, and a program of a tenant calls
+//! the interface through the host that `http` makes for its call ([`app::ProgramHosts`]). Such a
+//! request goes the way above without a connection; its key exists for the call alone.
 //!
 //! Only the commit changes anything. A client that disconnects before it leaves nothing behind;
 //! after it, the writer finishes without the client. One step is different: a card verification

@@ -53,7 +53,7 @@ impl KeyPurpose {
             Self::Audit | Self::Seal => "AES-256-GCM, 256 bits",
             // Tags of API keys are HMACs.
             Self::Index => "AES-CMAC and HMAC-SHA-256, 256 bits",
-            // AES for what keys that are derived from these seal and look up.
+            // Keys derived from these hash with AES-CMAC and seal with AES-256-GCM.
             Self::Digest | Self::Fingerprint => "HMAC-SHA-256, AES-CMAC and AES-256-GCM, 256 bits",
             Self::Sign => "Ed25519, 256 bits",
             Self::Webhook => "RSA-PSS-SHA-256, 2048 bits",

@@ -1,5 +1,5 @@
-//! The answer to the create of a new token. Only the texts that outlive the token are kept. A repetition
-//! renders the whole answer again from the token and the rights of the first request.
+//! The answer to the create of a new token. Only the texts that outlive the token are kept. A
+//! repetition renders the whole answer again from the token and the rights of the first request.
 //!
 //! The first change of the token puts the version before it into the answer, sealed under a key that
 //! is derived from the token's seed, so a deletion of the token makes it unreadable too. The card
