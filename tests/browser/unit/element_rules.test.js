@@ -118,7 +118,10 @@ test('a request without elements is the page\'s own and passes as it is', () => 
 
 test('the page does not choose where values of elements go', () => {
   const ask = (input) => admitRequest('proxy', { method: 'POST', body: { card: number }, ...input });
-  assert.deepEqual(ask({ headers: { 'BT-PROXY-KEY': 'k' }, path: '/a/../b', query: { q: '1' } }).path, 'proxy/a/b?q=1');
+  assert.deepEqual(ask({ headers: { 'BT-PROXY-KEY': 'k' }, path: '/a//b c', query: { q: '1' } }).path, 'proxy/a/b%20c?q=1');
+  assert.deepEqual(ask({ path: 'a?b=1#c', query: { d: '2&3' } }).path, 'proxy/a?b=1&d=2%263');
+  assert.deepEqual(['', '/', undefined, 'https://evil.example/x', '%252e%252e/tokens', '...', 'proxy'].map((path) => ask({ path }).path),
+    ['proxy', 'proxy', 'proxy', 'proxy/https:/evil.example/x', 'proxy/%252e%252e/tokens', 'proxy/...', 'proxy/proxy']);
   assert.equal(ask({}).answer, 'hidden');
   const refused = [
     { headers: { 'BT-PROXY-URL': 'https://evil.example' } }, { headers: { 'bt-proxy-url': 'https://evil.example' } },
@@ -126,8 +129,27 @@ test('the page does not choose where values of elements go', () => {
     { headers: { a: number } }, { query: { a: number } }, { path: number }, { method: 'TRACE' },
   ];
   for (const input of refused) assert.throws(() => ask(input), BadRequest, JSON.stringify(input));
+  const dots = ['..', '%2e%2e', '%2E.', '.%2e', '.\t.', '\n..', 'a/../..', 'a\\..\\..', '..\\'];
+  for (const up of dots) {
+    for (const path of [`${up}/tokens`, `/${up}/tokens`, `${up}/proxyx`]) assert.throws(() => ask({ path }), /dot segments/, path);
+    assert.throws(() => admitRequest('proxy', { method: 'GET', path: `${up}/tokens` }), /dot segments/, 'without elements, too');
+  }
   const open = admitRequest('proxy', { method: 'GET', headers: { 'BT-EXPOSE-RAW-PROXY-RESPONSE': 'true', 'BT-API-KEY': 'x', Cookie: 'y' } });
   assert.deepEqual([open.answer, Object.keys(open.headers)], ['open', ['BT-EXPOSE-RAW-PROXY-RESPONSE']]);
+});
+
+test('the vault evaluates no expression of the page over the value of an element', () => {
+  const ask = (headers) => admitRequest('proxy', { method: 'POST', headers, body: { card: number } });
+  for (const headers of [{ a: '{{ proxy.request.body | slice: 6, 1 }}' }, { 'Content-Type': 'a/{{' }]) assert.throws(() => ask(headers), BadRequest);
+  for (const type of ['text/plain', '', 'application/x-www-form-urlencoded', 'application/json, text/plain', 'application/jsonp', 'text/json']) {
+    assert.throws(() => ask({ 'content-type': type }), /is JSON/, type);
+    assert.throws(() => ask({ 'Content-Type': 'application/json', 'content-type': type }), /is JSON/, type);
+  }
+  for (const type of ['application/json', 'application/vnd.api+json', 'Application/JSON; charset=utf-8']) {
+    assert.deepEqual(ask({ 'content-type': type, 'CONTENT-TYPE': type, a: 'b' }).headers, { a: 'b', 'Content-Type': type }, 'sent once');
+  }
+  const own = { method: 'POST', headers: { a: '{{ proxy.request.body }}', 'content-type': 'text/plain' }, body: 'mine' };
+  assert.deepEqual(admitRequest('proxy', own).headers, { a: '{{ proxy.request.body }}', 'Content-Type': 'text/plain' });
 });
 
 const HOSTS = ['https://cards.shop.example', 'https://cards.shop.example:8443'];

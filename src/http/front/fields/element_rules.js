@@ -186,6 +186,8 @@ const METHODS_OF_REQUESTS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const OPENING = ['bt-proxy-url', 'bt-expose-raw-proxy-response', 'bt-encrypted'];
 const OWN = ['bt-api-key', 'bt-trace-id', 'bt-idempotency-key', CARD_ELEMENTS.toLowerCase(), 'host', 'cookie', 'origin'];
 
+const JSON_TYPE = /^application\/(?:[a-z0-9.-]+\+)?json(?:;.*)?$/i;
+
 const textMembers = (value) => Object.entries(isPlain(value) ? value : {}).filter(([, text]) => typeof text === 'string');
 
 /** The headers of the page's request without those of `left`. */
@@ -197,19 +199,36 @@ const refuseOutsideBody = ({ method, ...others }) => {
   if (elementsIn(others).length > 0) throw new BadRequest('An element may stand in the body alone.');
 };
 
+/**
+ * The path and the query of a call through a proxy, as the browser sends them. A browser reads `%2e%2e` and `..\`
+ * like `../`, so the path is judged after it was resolved: the other paths of the vault compute over values.
+ */
+const belowProxy = (path, query) => {
+  const segments = String(path ?? '').split('/').filter((part) => part !== '');
+  const url = new URL(['proxy', ...segments].join('/'), 'https://vault.invalid/');
+  if (url.host !== 'vault.invalid' || !`${url.pathname}/`.startsWith('/proxy/')) throw new BadRequest('The path of a call through a proxy has no dot segments.');
+  for (const [name, text] of textMembers(query)) url.searchParams.append(name, text);
+  return url.pathname.slice(1) + url.search;
+};
+
 const admitProxy = ({ method, path, query, headers, body }) => {
   refuseOutsideBody({ method, path, query, headers });
-  const sent = headersWithout(headers, OWN);
+  const types = textMembers(headers).filter(([name]) => name.toLowerCase() === 'content-type').map(([, type]) => type);
+  // Two spellings of the name would be sent as one value.
+  const sent = { ...headersWithout(headers, [...OWN, 'content-type']), ...(types.length > 0 ? { 'Content-Type': types[0] } : {}) };
   const names = Object.keys(sent).map((name) => name.toLowerCase());
   const hasElements = elementsIn(body ?? null).length > 0;
   if (hasElements && names.some((name) => OPENING.includes(name))) {
     throw new BadRequest('A request with elements goes to a pre-configured proxy, by BT-PROXY-KEY: the page does not choose where the values go, nor see the plain answer.');
   }
-  const segments = String(path ?? '').split('/').filter((part) => part !== '' && part !== '.' && part !== '..');
-  const search = new URLSearchParams(textMembers(query)).toString();
-  const target = ['proxy', ...segments].join('/') + (search === '' ? '' : `?${search}`);
+  if (hasElements && types.some((type) => !JSON_TYPE.test(type))) {
+    throw new BadRequest('The body of a request with elements is JSON: the vault would read another type as one text, with the expressions of the page around the values.');
+  }
+  if (hasElements && Object.values(sent).some((value) => value.includes('{{'))) {
+    throw new BadRequest('The headers of a request with elements hold no expressions: an expression could compute over the values of the body. Put the expression into the body, as a member of its own.');
+  }
   const isOpen = !hasElements && names.includes('bt-expose-raw-proxy-response');
-  return { method, path: target, headers: sent, body, answer: isOpen ? 'open' : 'hidden' };
+  return { method, path: belowProxy(path, query), headers: sent, body, answer: isOpen ? 'open' : 'hidden' };
 };
 
 const urlOf = (text) => {
