@@ -83,7 +83,7 @@ pub use console::{Console, KeyOverview, TenantCount};
 pub use deletion::DeletionStep;
 pub use erasure::{Erasure, MatchingRecords};
 pub use error::{Error, Fault, Upstream};
-pub use fair_pool::{Counts, Credential, FairPool, Party};
+pub use fair_pool::{Counts, Credential, FairPermit, FairPool, Party};
 pub use findings::Report;
 pub use keys::share_sets::ChainWord;
 pub use named::{Named, NamedQuery, Stamps};

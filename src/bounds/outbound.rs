@@ -8,14 +8,16 @@ use super::names::NAME_LOOKUP_MAX;
 /// Requests to destinations in flight at a time. A destination may take half a minute to answer, so
 /// a thousand slow ones must leave room for others.
 ///
-/// Shares: address as its tenant; no secret key 1/2; key as its tenant; tenant 1/2.
+/// Shares: address and key as their tenant; no secret key 1/2; tenant half of the places that other
+/// tenants have left, its callers with no secret key half of those that such callers have left.
 pub const OUTBOUND_REQUESTS_MAX: usize = 2_048;
+/// Requests that wait for one of these places.
+///
+/// Shares: address and key as their tenant; no secret key 1/2; tenant 1/4.
+pub const OUTBOUND_WAITING_MAX: usize = 8_192;
 /// Requests in flight to one destination (tenant, host, port and client certificate): a slow one
 /// takes no more than an eighth of all places.
 pub const OUTBOUND_REQUESTS_PER_DESTINATION_MAX: usize = 256;
-/// Requests in flight to all destinations of one tenant, which may have any number of names: a
-/// tenant with slow destinations leaves half of all places to others.
-pub const OUTBOUND_REQUESTS_PER_TENANT_MAX: usize = 1_024;
 /// The time for which a request waits for a place. Longer waits would only move the queue of a slow
 /// destination into this process.
 pub const OUTBOUND_WAIT_MAX: Duration = Duration::from_secs(3);
@@ -93,7 +95,6 @@ const _: () = assert!(
         <= MEMORY_OUTBOUND_MAX
 );
 const _: () = assert!(OUTBOUND_REQUESTS_PER_DESTINATION_MAX * 8 <= OUTBOUND_REQUESTS_MAX);
-const _: () = assert!(OUTBOUND_REQUESTS_PER_TENANT_MAX * 2 <= OUTBOUND_REQUESTS_MAX);
 const _: () = assert!(OUTBOUND_TENANT_ANSWERS_BYTES_MAX * 4 <= OUTBOUND_ANSWERS_BYTES_MAX);
 const _: () = assert!(
     OUTBOUND_BEFORE_HEAD_BYTES_MAX >= 4 * 32 * 1024 && OUTBOUND_HEADER_BYTES_MAX <= 32 * 1024

@@ -1,23 +1,26 @@
 //! Places for requests, and idle connections that are kept for the next one, by destination.
 //!
-//! A request takes a place of its destination, one of its tenant and one of all places, and waits
-//! for them for a bounded time. Callers without a secret key take at most half of each. A
-//! connection exists only for requests with places, or as one of a bounded number of idle ones.
+//! A request takes a place of its destination and then one of all places, of which a tenant has half
+//! of those that the others have left, and waits for them for a bounded time. Callers without a
+//! secret key take at most half of each. A connection exists only for requests with places, or as one of a bounded number of idle ones.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use rustls::ClientConfig;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::app::Credential;
+use crate::app::{Credential, FairPermit, FairPool, Party};
 use crate::bounds::{
     OUTBOUND_IDLE_MARGIN, OUTBOUND_IDLE_MAX, OUTBOUND_IDLE_PER_DESTINATION_MAX,
     OUTBOUND_IDLE_TIME_MAX, OUTBOUND_READY_MAX, OUTBOUND_REQUESTS_MAX,
-    OUTBOUND_REQUESTS_PER_DESTINATION_MAX, OUTBOUND_REQUESTS_PER_TENANT_MAX, OUTBOUND_SHARED_MAX,
-    OUTBOUND_SWEEP_PERIOD, OUTBOUND_TENANT_ANSWERS_BYTES_MAX, OUTBOUND_WAIT_MAX,
+    OUTBOUND_REQUESTS_PER_DESTINATION_MAX, OUTBOUND_SHARED_MAX, OUTBOUND_SWEEP_PERIOD,
+    OUTBOUND_TENANT_ANSWERS_BYTES_MAX, OUTBOUND_WAIT_MAX, OUTBOUND_WAITING_MAX,
 };
 use crate::domain::id::TenantId;
 use crate::lock::Lock;
@@ -39,7 +42,6 @@ pub(super) struct Destination {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PoolSizes {
     pub(super) requests: usize,
-    pub(super) requests_per_tenant: usize,
     pub(super) requests_per_destination: usize,
     pub(super) wait: Duration,
     pub(super) idle_time: Duration,
@@ -49,7 +51,6 @@ impl Default for PoolSizes {
     fn default() -> Self {
         Self {
             requests: OUTBOUND_REQUESTS_MAX,
-            requests_per_tenant: OUTBOUND_REQUESTS_PER_TENANT_MAX,
             requests_per_destination: OUTBOUND_REQUESTS_PER_DESTINATION_MAX,
             wait: OUTBOUND_WAIT_MAX,
             idle_time: OUTBOUND_IDLE_TIME_MAX,
@@ -60,7 +61,7 @@ impl Default for PoolSizes {
 #[derive(Debug)]
 pub(super) struct Pool {
     sizes: PoolSizes,
-    places: SharedPlaces,
+    places: FairPool,
     state: Lock<PoolState>,
     waits: Counter,
 }
@@ -94,7 +95,6 @@ impl SharedPlaces {
 
 #[derive(Debug)]
 struct TenantState {
-    places: SharedPlaces,
     /// The tenant's share of the memory of answers, in bytes.
     answers: SharedPlaces,
     users: usize,
@@ -129,8 +129,8 @@ pub(super) struct PoolReservation {
     pub(super) tls: Arc<ClientConfig>,
     /// The tenant's share of the memory of answers.
     pub(super) answers: SharedPlaces,
-    /// Of the destination, of its tenant, and of all; empty until the request has them.
-    permits: Vec<OwnedSemaphorePermit>,
+    /// Of the destination, and of all; `None` until the request has them.
+    permits: Option<(Vec<OwnedSemaphorePermit>, FairPermit)>,
 }
 
 /// Holds the state of a destination while a request uses it.
@@ -164,7 +164,7 @@ impl Pool {
     pub(super) fn new(sizes: PoolSizes) -> Self {
         Self {
             sizes,
-            places: SharedPlaces::new(sizes.requests),
+            places: FairPool::for_long_work(sizes.requests, OUTBOUND_WAITING_MAX),
             state: Lock::default(),
             waits: Counter::default(),
         }
@@ -179,37 +179,35 @@ impl Pool {
         deadline: Instant,
         tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
     ) -> Result<Option<PoolReservation>, E> {
-        let (mut place, [own, tenant]) = self.begin(destination, tls)?;
-        let taken = async {
-            // The destination's place first: a request that waits for its destination holds no
-            // other place.
-            let wanted =
-                || [&own, &tenant, &self.places].into_iter().flat_map(|it| it.of(credential));
-            let at_once = wanted().map(|places| Arc::clone(places).try_acquire_owned());
-            if let Ok(permits) = at_once.collect::<Result<Vec<_>, _>>() {
-                return Some(permits);
-            }
-            self.waits.add(1);
+        let party = Party { tenant: destination.tenant, credential };
+        let (mut reservation, own) = self.begin(destination, tls)?;
+        // The destination's place first: a request that waits for its destination holds no other
+        // place.
+        let mut taken = pin!(async {
             let mut permits = Vec::new();
-            for places in wanted() {
+            for places in own.of(credential) {
                 permits.push(Arc::clone(places).acquire_owned().await.ok()?);
             }
-            Some(permits)
+            Some((permits, self.places.permit(party).await.ok()?))
+        });
+        let at_once = poll_fn(|context| Poll::Ready(taken.as_mut().poll(context))).await;
+        reservation.permits = match at_once {
+            Poll::Ready(permits) => permits,
+            Poll::Pending => {
+                self.waits.add(1);
+                let until = Instant::now().checked_add(self.sizes.wait).unwrap_or(deadline);
+                timeout_at(until.min(deadline), taken).await.ok().flatten()
+            }
         };
-        let until = Instant::now().checked_add(self.sizes.wait).unwrap_or(deadline);
-        let permits = timeout_at(until.min(deadline), taken).await.ok().flatten();
-        Ok(permits.map(|permits| {
-            place.permits = permits;
-            place
-        }))
+        Ok(reservation.permits.is_some().then_some(reservation))
     }
 
-    /// A request that may take places of its destination and of its tenant.
+    /// A request that may take places of its destination.
     fn begin<E>(
         self: &Arc<Self>,
         destination: Destination,
         tls: impl FnOnce() -> Result<Arc<ClientConfig>, E>,
-    ) -> Result<(PoolReservation, [SharedPlaces; 2]), E> {
+    ) -> Result<(PoolReservation, SharedPlaces), E> {
         let mut state = self.state.lock();
         let PoolState { destinations, tenants } = &mut *state;
         let known = match destinations.entry(destination.clone()) {
@@ -223,16 +221,15 @@ impl Pool {
         };
         known.users = known.users.saturating_add(1);
         let tenant = tenants.entry(destination.tenant).or_insert_with(|| TenantState {
-            places: SharedPlaces::new(self.sizes.requests_per_tenant),
             answers: SharedPlaces::new(OUTBOUND_TENANT_ANSWERS_BYTES_MAX),
             users: 0,
         });
         tenant.users = tenant.users.saturating_add(1);
-        let places = [known.places.clone(), tenant.places.clone()];
+        let places = known.places.clone();
         let answers = tenant.answers.clone();
         let tls = Arc::clone(&known.tls);
         let user = DestinationUser { pool: Arc::clone(self), destination };
-        Ok((PoolReservation { user, tls, answers, permits: Vec::new() }, places))
+        Ok((PoolReservation { user, tls, answers, permits: None }, places))
     }
 
     /// Closes connections that were idle for too long.

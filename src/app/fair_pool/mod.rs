@@ -15,6 +15,7 @@
 mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
@@ -38,7 +39,10 @@ pub enum Credential {
 }
 
 #[derive(Debug)]
-pub struct FairPool {
+pub struct FairPool(Arc<Places>);
+
+#[derive(Debug)]
+struct Places {
     places: usize,
     tenant_share: TenantShare,
     waiting_max: usize,
@@ -89,55 +93,60 @@ struct Waiting {
 
 /// Dropping it frees the place.
 #[derive(Debug)]
-pub struct FairPermit<'a> {
-    pool: &'a FairPool,
+pub struct FairPermit {
+    pool: Arc<Places>,
     party: Party,
 }
 
 /// Dropping it removes the request from the queue.
 struct QueuedRequest<'a> {
-    pool: &'a FairPool,
+    pool: &'a Places,
     party: Party,
     number: u64,
 }
 
 impl FairPool {
     pub(in crate::app) fn new(places: usize, waiting_max: usize) -> Self {
-        Self { places, tenant_share: TenantShare::All, waiting_max, state: Lock::default() }
+        Self::with(TenantShare::All, places, waiting_max)
     }
 
     /// A pool for work that may take long.
     pub fn for_long_work(places: usize, waiting_max: usize) -> Self {
-        Self { tenant_share: TenantShare::Half, ..Self::new(places, waiting_max) }
+        Self::with(TenantShare::Half, places, waiting_max)
+    }
+
+    fn with(tenant_share: TenantShare, places: usize, waiting_max: usize) -> Self {
+        Self(Arc::new(Places { places, tenant_share, waiting_max, state: Lock::default() }))
     }
 
     /// Places that are taken.
     pub fn taken(&self) -> usize {
-        self.state.lock().taken.all
+        self.0.state.lock().taken.all
     }
 
     /// [`Error::Busy`] if too many requests of all tenants or of this one wait already.
-    pub async fn permit(&self, party: Party) -> Result<FairPermit<'_>, Error> {
+    pub async fn permit(&self, party: Party) -> Result<FairPermit, Error> {
+        let pool = &self.0;
         let (queued, given) = {
-            let mut state = self.state.lock();
+            let mut state = pool.state.lock();
             // A free place means that no request in the queue may take it.
             let held = state.tenants.get(&party.tenant).map(|known| known.taken);
-            if self.has_place(&state, party.credential)
-                && self.is_within_share(state.taken, held.unwrap_or_default(), party.credential)
+            if pool.has_place(&state, party.credential)
+                && pool.is_within_share(state.taken, held.unwrap_or_default(), party.credential)
             {
                 state.take(party);
-                return Ok(FairPermit { pool: self, party });
+                return Ok(FairPermit { pool: Arc::clone(pool), party });
             }
-            if !self.has_room(&state, party) {
+            if !pool.has_room(&state, party) {
                 return Err(Error::Busy);
             }
             let (number, given) = state.queue(party);
-            (QueuedRequest { pool: self, party, number }, given)
+            (QueuedRequest { pool, party, number }, given)
         };
         // The sender is dropped only with the request or with the pool.
         given.await.or(Err(Error::Stopped))?;
         std::mem::forget(queued);
-        Ok(FairPermit { pool: self, party })
+        Ok(FairPermit { pool: Arc::clone(pool), party })
     }
 
     pub(in crate::app) async fn run<T>(
@@ -148,7 +157,9 @@ impl FairPool {
         let _permit = self.permit(party).await?;
         Ok(run_blocking(work))
     }
+}
 
+impl Places {
     fn has_place(&self, state: &PoolState, credential: Credential) -> bool {
         state.taken.have_room(credential, self.places)
     }
@@ -293,7 +304,7 @@ impl Counts {
     }
 }
 
-impl Drop for FairPermit<'_> {
+impl Drop for FairPermit {
     fn drop(&mut self) {
         self.pool.free(self.party);
     }

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::*;
 
-type Asking<'a> = Pin<Box<dyn Future<Output = Result<FairPermit<'a>, Error>> + 'a>>;
+type Asking<'a> = Pin<Box<dyn Future<Output = Result<FairPermit, Error>> + 'a>>;
 
 const fn party(tenant: u128, credential: Credential) -> Party {
     Party { tenant: TenantId::new(Uuid::from_u128(tenant)), credential }
@@ -24,7 +24,7 @@ struct Scene<'a> {
     pool: &'a FairPool,
     waiting: Vec<(Party, Asking<'a>)>,
     /// In the order in which they got their places.
-    held: Vec<(Party, FairPermit<'a>)>,
+    held: Vec<(Party, FairPermit)>,
     refused: usize,
 }
 
@@ -175,7 +175,7 @@ fn a_request_that_gives_up_leaves_neither_a_place_nor_a_tenant_behind() {
     scene.look();
     assert_eq!(scene.holders(), [secret(4)]);
     scene.end_one();
-    let state = pool.state.lock();
+    let state = pool.0.state.lock();
     assert!(state.tenants.is_empty());
     assert_eq!((state.taken.all, state.waiting.all), (0, 0));
 }

@@ -101,7 +101,7 @@ async fn while_silent(silent: &Server, held: Sending<'_>, others: impl Future<Ou
 #[tokio::test]
 async fn a_destination_has_so_many_places_and_a_full_one_leaves_room_for_others() {
     let sizes = PoolSizes {
-        requests: 3,
+        requests: 6,
         requests_per_destination: 2,
         wait: Duration::from_millis(50),
         ..PoolSizes::default()
@@ -146,24 +146,33 @@ async fn the_places_of_all_destinations_are_bounded_together() {
 #[tokio::test]
 async fn the_slow_destinations_of_one_tenant_leave_places_for_others() {
     let wait = Duration::from_millis(50);
-    let sizes = PoolSizes { requests: 2, requests_per_tenant: 1, wait, ..PoolSizes::default() };
-    let (silent, lively, scene) = crowded(sizes).await;
+    let (silent, lively, scene) =
+        crowded(PoolSizes { requests: 4, wait, ..PoolSizes::default() }).await;
     let of = |id: u128, port| {
         scene.client.send(OutboundRequest { tenant: tenant(id), ..request(port, "/") })
     };
+    let full = OutboundFailure::Unreachable(NO_PLACE);
     let others = async {
-        let full = OutboundFailure::Unreachable(NO_PLACE);
+        wait_until("three places are taken", async || silent.asked().len() == 3).await;
+        // Half of all places, then half of those that are left; the next tenant finds one.
         assert_eq!(of(1, lively.port).await.unwrap_err(), full);
-        assert!(of(2, lively.port).await.is_ok());
+        assert_eq!(of(2, lively.port).await.unwrap_err(), full);
+        assert!(of(3, lively.port).await.is_ok());
     };
-    while_silent(&silent, of(1, silent.port), others).await;
+    tokio::select! {
+        biased;
+        answer = of(1, silent.port) => panic!("{answer:?}"),
+        answer = of(1, silent.port) => panic!("{answer:?}"),
+        answer = of(2, silent.port) => panic!("{answer:?}"),
+        () = others => (),
+    }
     assert_eq!(scene.client.pool.tenants(), 0);
 }
 
 #[tokio::test]
 async fn strangers_take_half_of_the_places_of_a_tenant_and_of_its_destinations() {
     let wait = Duration::from_millis(50);
-    let sizes = PoolSizes { requests_per_tenant: 2, wait, ..PoolSizes::default() };
+    let sizes = PoolSizes { requests: 4, wait, ..PoolSizes::default() };
     let (silent, lively, scene) = crowded(sizes).await;
     let of =
         |credential, port| scene.client.send(OutboundRequest { credential, ..request(port, "/") });
