@@ -26,7 +26,7 @@ use crate::http::operator_listener;
 use crate::http::origin::{API_KEY, claimant};
 use crate::http::probes::ProbeRequest;
 use crate::http::problem::Problem;
-use crate::http::programs::ProgramMark;
+use crate::http::programs::{ProgramMark, answer};
 use crate::http::reply::{self, Refused, Reply, RequestContext};
 use crate::http::request_counts::NO_ROUTE;
 use crate::http::route::{
@@ -294,22 +294,28 @@ impl Http {
     ) -> Response<SecretBody> {
         let operation = invocation.operation;
         let is_of_program = invocation.route.body == BodyKind::Arguments;
-        let mut response =
-            match self.reply(context, parts, body, address, invocation, summary).await {
-                // The answer of a program may be large, and another write cannot be answered 503.
-                Ok(reply) if operation.idempotency == Idempotency::Once && !is_of_program => {
-                    context.success(reply)
+        let mut response = match self
+            .reply(context, parts, body, address, invocation, summary)
+            .await
+        {
+            Ok(reply) if is_of_program => {
+                let claimant = claimant(summary.caller.as_deref(), address);
+                let held = self.answers.try_hold(claimant, context.success(reply));
+                // A 503 would ask the caller to run the program again.
+                held.unwrap_or_else(|_full| context.success(Reply::of_program(answer::unsent())))
+            }
+            // A write cannot be answered 503.
+            Ok(reply) if operation.idempotency == Idempotency::Once => context.success(reply),
+            Ok(reply) => self.hold(context, summary, address, reply),
+            Err(OperationFailure::App(Error::Replayed(earlier))) => {
+                match self.replayed(*earlier, summary).await {
+                    Ok(reply) => self.hold(context, summary, address, reply),
+                    Err(problem) => self.failure(context, &problem),
                 }
-                Ok(reply) => self.hold(context, summary, address, reply),
-                Err(OperationFailure::App(Error::Replayed(earlier))) => {
-                    match self.replayed(*earlier, summary).await {
-                        Ok(reply) => self.hold(context, summary, address, reply),
-                        Err(problem) => self.failure(context, &problem),
-                    }
-                }
-                Err(OperationFailure::App(error)) => self.failure(context, &error.into()),
-                Err(OperationFailure::Problem(problem)) => self.failure(context, &problem),
-            };
+            }
+            Err(OperationFailure::App(error)) => self.failure(context, &error.into()),
+            Err(OperationFailure::Problem(problem)) => self.failure(context, &problem),
+        };
         if let Some(successor) = operation.successor {
             reply::announce(successor.path, response.headers_mut());
         }

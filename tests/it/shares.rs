@@ -119,6 +119,58 @@ fn a_second_tenant_gets_large_answers_while_strangers_and_the_first_leave_theirs
 }
 
 #[test]
+fn answers_of_programs_have_the_shares_of_answers_of_destinations() {
+    only_http1();
+    let scene = Scene::start();
+    let code = "module.exports = async () =>
+        ({ res: { statusCode: 200, body: { text: 'x'.repeat(3900000) } } });";
+    let node = json!({"runtime": {"image": "node22"}});
+    let transform = json!({"type": "code", "code": code, "options": node});
+    let open = scene
+        .proxy(json!({"require_auth": false, "request_transforms": [transform]}))
+        .member("key");
+    let stranger = [("BT-PROXY-KEY", open.as_str())];
+    let mut taker = Taker::of(&scene.vault);
+    runtime().block_on(async {
+        let mut requests = taker.connect(2).await;
+        let unread = call(&mut requests, &stranger).await;
+        assert_eq!(unread.status(), 200);
+        assert_eq!(call(&mut requests, &stranger).await.status(), 502);
+        drop(unread);
+    });
+}
+
+#[test]
+fn a_program_that_ran_without_memory_for_its_answer_is_not_to_be_run_again() {
+    only_http1();
+    let scene = Scene::start();
+    let code = "module.exports = async () => ({ raw: { text: 'x'.repeat(3900000) } });";
+    let reactor = json!({"name": "r", "code": code});
+    let id =
+        scene.vault.post("/reactors", &scene.vault.keys.management, reactor).with_status(201).id();
+    let path = format!("/reactors/{id}/react");
+    let body = Bytes::from_static(b"{\"args\":1}");
+    let headers =
+        [("BT-API-KEY", scene.vault.keys.private.as_str()), ("Content-Type", "application/json")];
+    let mut taker = Taker::of(&scene.vault);
+    runtime().block_on(async {
+        let mut requests = taker.connect(2).await;
+        let mut unread = Vec::new();
+        let refused = loop {
+            assert!(unread.len() < 40, "{} answers of four megabytes wait", unread.len());
+            let (answer, mut content) = begin(&mut requests, &path, &headers).await;
+            content.send_data(body.clone(), true).unwrap();
+            let answer = within("the head of an answer", answer).await.unwrap();
+            if answer.status() != 200 {
+                break answer;
+            }
+            unread.push(answer);
+        };
+        assert_eq!((refused.status().as_u16(), refused.headers().get("retry-after")), (500, None));
+    });
+}
+
+#[test]
 fn a_second_tenant_has_streams_while_the_first_holds_all_it_can_get() {
     only_http1();
     let vault = Vault::start();

@@ -34,6 +34,8 @@ const NO_TOKENS: &str = "The program has run, but the server was too busy to mak
                          result.";
 const NOT_KEPT: &str = "The program has run. Its answer was too large to be kept, or was made of too many \
                         tokens.";
+const UNSENT: &str = "The program has run, but the server has no memory for its answer at the moment: other \
+                      answers have not been read.";
 const TOO_LARGE: &str = "The answer of the program is too large.";
 
 /// The members of a result of the older contract, besides tokens.
@@ -339,6 +341,11 @@ pub(in crate::http) fn unstarted() -> ProgramAnswer {
 /// The answer of a call whose tokens were not made, since the server was busy.
 pub(in crate::http) fn no_tokens() -> ProgramAnswer {
     failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[NO_TOKENS])
+}
+
+/// The answer of a call whose own answer found no memory until the client would have read it.
+pub(in crate::http) fn unsent() -> ProgramAnswer {
+    failed(500, RUNTIME_ERROR, RUNTIME_ERROR, &[UNSENT])
 }
 
 /// An answer that is not kept for the caller, since it is too large.

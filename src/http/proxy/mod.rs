@@ -102,7 +102,7 @@ impl Http {
         self.answers.require_room(claimant)?;
         let call = self.call_of(context, parts, body);
         let (calls, caller) = (self.app.proxies(), caller.as_deref());
-        let answer = match (proxy, choice, caller) {
+        let response = match (proxy, choice, caller) {
             (Some(proxy), _, caller) => {
                 let credential = proxy.credential(caller);
                 let hosts =
@@ -110,23 +110,22 @@ impl Http {
                 let draft = &token::parse_draft;
                 match calls.invoke_chosen(caller, &proxy, call, draft, Some(&hosts)).await {
                     Err(ProxyFailure::Answered(res)) => {
-                        return Ok(programmed(context, answer::in_place(&res), None));
+                        programmed(context, answer::in_place(&res), None)
                     }
                     Err(ProxyFailure::Program { failed, destination_status }) => {
-                        let answer = answer::in_proxy(&failed);
-                        return Ok(programmed(context, answer, destination_status));
+                        programmed(context, answer::in_proxy(&failed), destination_status)
                     }
-                    answered => answered?,
+                    answered => passed_on(context, answered?),
                 }
             }
             (None, Choice::Url(url), Some(caller)) => {
-                calls.invoke_ephemeral(caller, &url, call).await?
+                passed_on(context, calls.invoke_ephemeral(caller, &url, call).await?)
             }
             (None, _, _) => return Err(Problem::new(400, NO_PROXY).into()),
         };
         // The request is no longer in memory; the answer has its own budget.
         drop(share);
-        let held = self.answers.try_hold(claimant, passed_on(context, answer));
+        let held = self.answers.try_hold(claimant, response);
         held.map_err(|_full| ProxyFailure::from(OutboundFailure::Broken(NO_MEMORY)).into())
     }
 
