@@ -185,3 +185,24 @@ fn two_tenants_never_share_a_connection_to_a_destination() {
     assert_ne!(connections[0], connections[1]);
     assert_ne!(connections[1], connections[2]);
 }
+
+#[test]
+fn a_guarded_value_that_a_transform_reads_is_a_whole_header_or_a_whole_string() {
+    let scene = Scene::start();
+    // It fails for one beginning of the header, and the caller would learn whether it did.
+    let code = "module.exports = async ({ args }) => {
+        if (args.headers['x-a']?.startsWith('k4')) throw new Error('x'); return {}; };";
+    let proxy = scene.proxy(json!({"request_transforms": [{"type": "code", "code": code}]}));
+    let guarded = scene.vault.key_with("private", &["proxy:invoke"], &json!([]));
+    let call = |text: &str| {
+        let call = post("/proxy").key(&guarded).header("BT-PROXY-KEY", &proxy.member("key"));
+        call.header("X-A", text).body("x")
+    };
+    let number = scene.field("number");
+    for text in [format!("k{number}"), format!("{number}k"), format!("{number}{number}")] {
+        let refused = scene.check_refused(&call(&text), 403);
+        assert!(refused.text().contains("a whole header"), "{}", refused.text());
+    }
+    scene.send(&call(&number)).with_status(200);
+    assert_eq!(scene.psp.received_once().header("x-a"), Some(CARD));
+}

@@ -564,3 +564,33 @@ fn no_text_of_a_session_is_in_the_data_file_or_the_log() {
     vault.stop();
     vault.assert_nowhere(&[&key, &nonce]);
 }
+
+#[test]
+fn conditions_on_ids_hide_which_other_ids_exist() {
+    let vault = Vault::start();
+    let account = json!({"routing_number": "021000021", "account_number": "00001"});
+    let bank = |id: &str| {
+        let containers = json!(["/bank/high/"]);
+        vault.token(json!({"type": "bank", "id": id, "data": account, "containers": containers}))
+    };
+    let [allowed, hidden] = ["account-1", "account-2"].map(bank);
+    let use_and_read = ["token:use", "token:read"];
+    let key = session(&vault, rules(&[("id", "equals", &allowed)], &use_and_read));
+    let verify = |id: &str| {
+        let body = json!({"token_id": id});
+        vault.post("/enrichments/bank-account-verify", &key, body).status
+    };
+    assert_eq!([verify(&allowed), verify(&hidden), verify("account-3")], [200, 403, 403]);
+    // Ids that look like UUIDs without hyphens are names.
+    let named = |last: char| format!("0190a1b2c3d4e5f60718293a4b5c6d7{last}");
+    let hidden = token(&vault, &named('0'), &["/a/"]);
+    let prefix = session(&vault, rules(&[("id", "starts_with", "0190a1b2-")], &use_and_read));
+    assert_eq!(
+        [read(&vault, &hidden, &prefix).status, read(&vault, &named('1'), &prefix).status],
+        [403; 2]
+    );
+    let exact = session(&vault, rules(&[("id", "equals", &hidden)], &use_and_read));
+    read(&vault, &hidden, &exact).with_status(200);
+    vault.remove(&hidden);
+    read(&vault, &hidden, &exact).with_status(404);
+}

@@ -5,8 +5,6 @@ pub(in crate::app) mod last_uses;
 use std::cmp::min;
 use std::sync::Arc;
 
-use uuid::Uuid;
-
 use crate::app::caller::last_uses::LastUse;
 use crate::app::error::Error;
 use crate::app::fair_pool::{Credential, Party};
@@ -19,7 +17,7 @@ use crate::domain::container::Container;
 use crate::domain::exposure::{
     Author, Computation, Exposure, Grants, Operand, Output, Right, ValueOrigin,
 };
-use crate::domain::id::{AccessSessionId, TenantId};
+use crate::domain::id::{AccessSessionId, TenantId, TokenId};
 use crate::domain::permission::{Permission, lacking};
 use crate::domain::person::{ConsoleRole, Person};
 use crate::domain::tenant::Tenant;
@@ -212,7 +210,9 @@ impl Caller {
         permissions: &[Permission],
         id: &str,
     ) -> Result<(), Error> {
-        let id = Uuid::parse_str(id).map_or(TargetId::Name(id), TargetId::Assigned);
+        // Other spellings of a UUID are names that callers may choose.
+        let assigned = TokenId::parse(id).map(|id| TargetId::Assigned(id.uuid()));
+        let id = assigned.unwrap_or(TargetId::Name(id));
         let may_name = |permission: &Permission| {
             self.accesses().all(|access| access.may_name(*permission, id))
         };

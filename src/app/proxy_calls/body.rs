@@ -50,9 +50,7 @@ impl<'a> BodySlots<'a> {
 
     /// True if every expression is a whole JSON string or a whole form value.
     pub(super) fn stands_alone(&self) -> bool {
-        self.slots.0.iter().all(|slot| {
-            self.kind != BodyKind::Text && slot.expressions.stands_alone(slot.text.expose())
-        })
+        self.slots.0.is_empty() || (self.kind != BodyKind::Text && self.slots.stand_alone())
     }
 
     /// `None` if the body passes unchanged.

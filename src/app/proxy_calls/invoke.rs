@@ -50,7 +50,8 @@ const GUARDED: &str = "The API key may not see this value in plain. Its expressi
      member at a plain JSON path, where they stand, and they cannot name the configuration of a proxy.";
 const NOT_ENCRYPTED: &str = "To open values that clients encrypted, the API key needs token:use in plain for all containers.";
 const NOT_ALONE: &str = "The API key may not see this value in plain, and a program or a transform reads the \
-                         request. The value must be a whole string of a JSON body, or a whole value of a form.";
+                         request. The value must be a whole string of a JSON body, a whole value of a form, or a whole \
+                         header.";
 const NO_SUCH_PROXY: Error = Error::NotFound("proxy");
 const SWITCHED_OFF: &str =
     "The tenant's setting disable_ephemeral_proxy allows pre-configured proxies only.";
@@ -369,7 +370,8 @@ impl Invocation<'_> {
         // Text around a value would decide, together with the value, if a transform fails.
         let transforms = settings.is_some_and(|settings| !settings.request_transforms.is_empty());
         let computes = transforms || self.reactor.is_some();
-        if computes && least < Computation::Any && !body.stands_alone() {
+        let stand_alone = body.stands_alone() && in_headers.stand_alone();
+        if computes && least < Computation::Any && !stand_alone {
             return Err(Error::Forbidden(NOT_ALONE).into());
         }
         if body.slots.names("proxy") {

@@ -43,6 +43,11 @@ impl<P> Slots<P> {
         self.0.iter().flat_map(|slot| slot.expressions.code_readers())
     }
 
+    /// True if every text is exactly one expression.
+    pub(super) fn stand_alone(&self) -> bool {
+        self.0.iter().all(|slot| slot.expressions.stands_alone(slot.text.expose()))
+    }
+
     pub(super) fn names(&self, variable: &str) -> bool {
         self.0.iter().any(|slot| slot.expressions.names(variable))
     }

@@ -7,6 +7,7 @@ use crate::app::error::Error;
 use crate::app::tokens::Tokens;
 use crate::app::tokens::rows;
 use crate::domain::audit::{Act, Entity};
+use crate::domain::permission::Permission;
 use crate::domain::tenant::TenantKind;
 use crate::domain::token::Token;
 use crate::domain::token_type::TokenType;
@@ -50,7 +51,10 @@ impl Tokens<'_> {
         let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
         let found = rows::find(&snapshot, &self.caller.keys, self.caller.tenant.id, id)?;
         let found = found.filter(|found| found.token.is_live(now));
-        let token = found.ok_or_else(|| Error::invalid("token_id", NO_TOKEN))?.token;
+        let Some(token) = found.map(|found| found.token) else {
+            self.caller.require_may_name(&[Permission::TokenUse], id)?;
+            return Err(Error::invalid("token_id", NO_TOKEN));
+        };
         if self.caller.grants(token.target()).usage.is_none() {
             return Err(lacks());
         }
