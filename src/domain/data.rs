@@ -31,6 +31,11 @@ impl Data {
         Self(Secret::new(json))
     }
 
+    /// In the place of data that is not shown.
+    pub fn nothing() -> Self {
+        Self::from_json(String::from("null"))
+    }
+
     #[must_use]
     pub fn duplicate(&self) -> Self {
         Self(Secret::new(self.0.expose().clone()))

@@ -59,6 +59,19 @@ impl Budget {
         Self { left: AtomicUsize::new(work), stage: Stage::First }
     }
 
+    /// Does a part of the work, which may spend all but this reserve. A part that runs out does not end
+    /// the whole, unless a larger budget follows.
+    pub fn spend_on_part<T>(&self, reserve: usize, work: impl FnOnce(&Self) -> T) -> T {
+        let left = self.left();
+        let most = left.saturating_sub(reserve);
+        let part = Self { left: AtomicUsize::new(most), stage: self.stage };
+        let done = work(&part);
+        let left = left.saturating_sub(most.saturating_sub(part.left()));
+        let is_over = self.ran_out() || part.is_in_vain();
+        self.left.store(if is_over { RAN_OUT } else { left }, Ordering::Relaxed);
+        done
+    }
+
     /// True if the result will be discarded, so that the evaluation can stop.
     pub fn is_in_vain(&self) -> bool {
         self.stage == Stage::First && self.ran_out()
@@ -69,7 +82,7 @@ impl Budget {
         self.left.load(Ordering::Relaxed) == RAN_OUT
     }
 
-    pub(super) fn left(&self) -> usize {
+    pub fn left(&self) -> usize {
         if self.ran_out() { 0 } else { self.left.load(Ordering::Relaxed) }
     }
 

@@ -1,7 +1,7 @@
 //! Lanes serialize changes of one record. Without them, concurrent changes would invalidate each
 //! other's decisions until the commit loop gives up.
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
 
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -32,12 +32,43 @@ impl Lanes {
         Self { hasher: LaneHasher::default(), lanes: (0..LANES).map(|_| Mutex::new(())).collect() }
     }
 
-    /// Of all tasks that take the same name, only the holder of the guard decides and commits.
-    pub(in crate::app) async fn take(&self, name: &[u8]) -> Result<LaneGuard<'_>, Error> {
-        let hash = self.hasher.hash_one(name).to_le_bytes();
-        let [low, high, ..] = hash;
+    /// Of all tasks that take the same name, only the holder of the guard decides and commits. A name
+    /// that callers choose comes with its tenant, or they would hold up others.
+    pub(in crate::app) fn take<'a, N: Hash>(
+        &'a self,
+        name: N,
+    ) -> impl Future<Output = Result<LaneGuard<'a>, Error>> + use<'a, N> {
+        self.enter(self.hasher.hash_one(name))
+    }
+
+    async fn enter(&self, hash: u64) -> Result<LaneGuard<'_>, Error> {
+        let [low, high, ..] = hash.to_le_bytes();
         let lane = usize::from(u16::from_le_bytes([low, high])) % LANES;
         let lane = self.lanes.get(lane);
         Ok(lane.ok_or(Error::Internal(Fault::Impossible("a lane is missing")))?.lock().await)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::domain::id::TenantId;
+
+    #[tokio::test]
+    async fn a_name_that_one_tenant_chooses_holds_up_no_other_and_not_the_server() {
+        let lanes = Lanes::new();
+        let [one, other] = [1, 2].map(|tenant| TenantId::new(Uuid::from_u128(tenant)));
+        let held = lanes.take((one, "webhook key")).await.unwrap();
+        drop(lanes.take((other, "webhook key")).await.unwrap());
+        drop(lanes.take(b"webhook key".as_slice()).await.unwrap());
+        let mut same = pin!(lanes.take((one, "webhook key")));
+        assert!(same.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(held);
+        drop(same.await.unwrap());
     }
 }

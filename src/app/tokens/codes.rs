@@ -68,7 +68,7 @@ impl UsedCode {
 impl Tokens<'_> {
     /// Succeeds also if the token has no code, so that a repetition is answered alike.
     pub async fn delete_code(self, id: &str) -> Result<(), Error> {
-        let _turn = self.vault.lanes.take(id.as_bytes()).await?;
+        let _turn = self.vault.lanes.take((self.caller.tenant.id, id)).await?;
         self.vault
             .commit(Priority::Upkeep, |snapshot| {
                 let now = self.vault.now();

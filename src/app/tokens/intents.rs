@@ -93,7 +93,7 @@ impl TokenIntents<'_> {
     }
 
     pub async fn delete(self, id: &str) -> Result<(), Error> {
-        let _turn = self.vault.lanes.take(id.as_bytes()).await?;
+        let _turn = self.vault.lanes.take((self.caller.tenant.id, id)).await?;
         let deleted = self
             .vault
             .commit(Priority::Upkeep, |snapshot| {

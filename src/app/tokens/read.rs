@@ -11,6 +11,7 @@ use crate::app::tokens::rows::{self, VersionedToken};
 use crate::domain::access::Transform;
 use crate::domain::audit::{Act, Entity};
 use crate::domain::card::CardDetails;
+use crate::domain::data::Data;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
 use crate::domain::id::TokenId;
 use crate::domain::permission::Permission;
@@ -122,7 +123,7 @@ impl Tokens<'_> {
     /// redacted: a mask never fails open.
     pub(in crate::app) fn show(
         self,
-        token: Token,
+        mut token: Token,
         exposure: Exposure,
         budget: &Budget,
     ) -> TokenView {
@@ -140,6 +141,10 @@ impl Tokens<'_> {
         };
         let card = token.kind.card_details(&token.data, &self.vault.bins());
         let bank = token.kind.bank_details(&token.data);
+        if matches!(data, DataView::Absent) {
+            // Otherwise its length would decide how many tokens a page has.
+            token.data = Data::nothing();
+        }
         TokenView { token, data, extent, fingerprint, card, bank }
     }
 

@@ -50,7 +50,7 @@ impl Tokens<'_> {
         write: &Write<'_, WriteOutcome>,
     ) -> Result<CommitOutcome<WriteOutcome>, Error> {
         let now = self.vault.now();
-        let _turn = self.vault.lanes.take(id.as_bytes()).await?;
+        let _turn = self.vault.lanes.take((self.caller.tenant.id, id)).await?;
         let opened = Opened::by(self.vault, self.caller);
         let settled = self.vault.commit_evaluating(
             self.caller.party(),

@@ -179,3 +179,21 @@ fn a_mask_has_a_depth_and_a_size() {
     let mistakes = Mask::parse(&json!(vec!["{{"; 100])).unwrap_err();
     assert_eq!(mistakes.len(), bounds::MASK_MISTAKES_MAX);
 }
+
+#[test]
+fn a_part_that_runs_out_leaves_the_reserve_to_the_others() {
+    let budget = Budget::of(100);
+    assert_eq!(budget.spend_on_part(30, |part| part.spend(80)), Err(Failed::TooMuchWork));
+    assert_eq!((budget.ran_out(), budget.left()), (false, 30));
+    assert_eq!(budget.spend_on_part(10, |part| part.spend(15)), Ok(()));
+    assert_eq!(budget.left(), 15);
+    assert_eq!(budget.spend_on_part(40, |part| part.spend(1)), Err(Failed::TooMuchWork));
+    assert_eq!(budget.left(), 15);
+    assert_eq!(budget.spend(16), Err(Failed::TooMuchWork));
+    assert_eq!(budget.spend_on_part(0, |part| part.spend(0)), Ok(()));
+    assert!(budget.ran_out(), "a part does not refill the whole");
+    // A larger budget follows, so the rest is in vain.
+    let first = Budget::first(100);
+    assert_eq!(first.spend_on_part(30, |part| part.spend(80)), Err(Failed::TooMuchWork));
+    assert!(first.is_in_vain());
+}

@@ -99,11 +99,15 @@ impl Tokens<'_> {
         let right = if searches { Right::Search } else { Right::Read };
         let mut shown: Vec<TokenView> = Vec::with_capacity(tokens.len());
         let mut bytes: usize = 0;
+        // Half of the budget is divided: a costly mask leaves the masks after it a part.
+        let share = budget.left().checked_div(tokens.len().saturating_mul(2)).unwrap_or(0);
         for (taken, id) in tokens.iter().enumerate() {
             if bytes > PAGE_BYTES_MAX {
                 return Ok(TokenViewPage { tokens: shown, taken: Some(taken) });
             }
-            match self.show_one(snapshot, *id, right, now, budget) {
+            let later = tokens.len().saturating_sub(taken).saturating_sub(1);
+            let show = |part: &Budget| self.show_one(snapshot, *id, right, now, part);
+            match budget.spend_on_part(share.saturating_mul(later), show) {
                 Ok(one) => {
                     // The page is one access to each of its tokens.
                     if let Some(one) = &one {

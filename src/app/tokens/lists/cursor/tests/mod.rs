@@ -79,7 +79,7 @@ impl TestVault {
         tests::new_caller(&self.app, tenant, &draft).await
     }
 
-    /// The text is also the search term.
+    /// The text is also the search term, and an entry of the metadata.
     pub(in crate::app) async fn create(&self, text: &str, containers: &[&str]) -> String {
         self.create_with(text, containers, |_| ()).await
     }
@@ -93,6 +93,7 @@ impl TestVault {
         let mut draft = TokenDraft {
             kind: Some(TokenType::Token),
             data: Some(Secret::new(json!(text))),
+            metadata: [("text", text)].into_iter().collect(),
             containers: Some(containers.iter().map(|it| Container::parse(it).unwrap()).collect()),
             search_indexes: Some(vec![String::from("{{ data }}")]),
             ..TokenDraft::default()
@@ -113,8 +114,13 @@ async fn new_tenant(app: &Vault) -> Tenant {
     app.access().create_tenant(tests::tenant_draft("lists")).await.unwrap()
 }
 
+/// Views without data have the text in their metadata.
 pub(in crate::app) fn texts(tokens: &[TokenView]) -> Vec<String> {
-    let text = |shown: &TokenView| shown.token.data.value().expose().as_str().map(String::from);
+    let text = |shown: &TokenView| {
+        let in_metadata = || shown.token.metadata.iter().find(|(name, _)| *name == "text");
+        let data = shown.token.data.value().expose().as_str().map(String::from);
+        data.or_else(|| in_metadata().map(|(_, text)| String::from(text)))
+    };
     tokens.iter().filter_map(text).collect()
 }
 

@@ -127,3 +127,39 @@ async fn no_record_is_opened_but_those_on_the_page() {
     let next = list(&CursorStart { after: page.next, size: 1 });
     assert_eq!((next.tokens.len(), vault.app.damage.met()), (0, 1));
 }
+
+#[tokio::test]
+async fn data_that_is_not_shown_does_not_end_a_page_and_a_costly_mask_hides_no_other_data() {
+    let vault = TestVault::new().await;
+    let cost =
+        "{{ data | split: 'y' | join: 'z' | replace: 'xx', 'y' | replace: 'y', 'xx' | size }}";
+    for number in 0..20 {
+        let is_costly = number >= 12;
+        let fill = |draft: &mut TokenDraft| {
+            draft.search_indexes = None;
+            if is_costly {
+                draft.data = Some(Secret::new(json!("x".repeat(60_000))));
+                draft.mask = Some(json!([cost, cost]));
+            } else {
+                draft.data = Some(Secret::new(json!("x".repeat(100_000))));
+                draft.mask = Some(json!("{{ data | size }}"));
+            }
+        };
+        vault.create_with(&number.to_string(), &["/a/"], fill).await;
+    }
+    let plain = page(&vault, &vault.owner().await, &everything(), &first(20));
+    assert!(plain.tokens.len() < 20 && plain.next.is_some());
+    let caller = vault.caller(&[], &[("/", Transform::Redact)]).await;
+    assert_eq!(page(&vault, &caller, &everything(), &first(20)).tokens.len(), 20);
+    // The newest tokens come first.
+    let caller = vault.caller(&[], &[("/", Transform::Mask)]).await;
+    let masked: Vec<_> = pages(&vault, &caller, &everything(), 20).concat();
+    assert_eq!(masked.len(), 20);
+    let shown = page(&vault, &caller, &everything(), &first(9)).tokens;
+    let last = shown.last().map(|last| matches!(last.data, DataView::Masked(_)));
+    assert_eq!(last, Some(true), "the cheap mask behind eight costly ones");
+    assert!(
+        shown.iter().any(|it| matches!(it.data, DataView::Absent)),
+        "the costly ones are too costly"
+    );
+}
