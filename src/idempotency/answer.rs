@@ -138,7 +138,7 @@ pub struct Replay {
     pub head: Option<OwnHead>,
     /// JSON text, unless a program wrote it.
     pub body: Secret<Vec<u8>>,
-    /// The tokens and intents that the body may show again.
+    /// What the body may show again: tokens, intents, API keys, proxies and reactors.
     pub shown: Vec<Entity>,
 }
 

@@ -538,3 +538,49 @@ fn old_entries_go_and_the_chain_stays_whole() {
     assert!(found.stderr.contains("a newer receipt is needed"), "{}", found.stderr);
     vault.stop_and_verify();
 }
+
+#[test]
+fn a_repeated_answer_that_shows_an_intent_or_a_key_again_is_a_read_of_it() {
+    let vault = Vault::start();
+    let (private, management) = (&vault.keys.private, &vault.keys.management);
+    let card = json!({"type": "card", "data": {"number": "4242424242424242"}});
+    let application = json!({"name": "a", "type": "private", "permissions": ["token:create"], "create_key": true});
+    let proxy = json!({"name": "p", "destination_url": "https://psp.example"});
+    for (path, key, body, kind) in [
+        ("/token-intents", private, card, "token_intent"),
+        ("/applications", management, application, "application_key"),
+        ("/proxies", management, proxy, "proxy"),
+    ] {
+        let send =
+            || vault.send(&post(path).key(key).once("k").json(body.clone())).with_status(201);
+        let first = send();
+        check(&vault, &[&format!("read {kind}")], || assert_eq!(send().text(), first.text()));
+    }
+}
+
+#[test]
+fn a_confirmed_guess_of_an_indexed_value_is_a_read_also_if_the_page_is_empty() {
+    let vault = Vault::start();
+    let token = json!({
+        "type": "token", "data": "987-65-4321", "containers": ["/pii/"], "search_indexes": ["{{ data }}"],
+    });
+    vault.token(token);
+    let searcher = vault.key_with("private", &[], &only_rule("/pii/", "redact", &["token:search"]));
+    let guess = |text: &str, page: u32| {
+        let query = json!({"query": format!("data:\"{text}\""), "page": page, "size": 1});
+        vault.post("/tokens/search", &searcher, query).with_status(200).json
+    };
+    for (text, page, total, reads) in [
+        ("987-65-4320", 1, 0, &[][..]),
+        ("987-65-4320", 1_000, 0, &[]),
+        ("987-65-4321", 1, 1, &["read token"]),
+        ("987-65-4321", 1_000, 1, &["read token"]),
+    ] {
+        check(&vault, reads, || {
+            let found = guess(text, page);
+            assert_eq!(found["pagination"]["total_items"], total, "{text} {page}");
+            let shown = found["data"].as_array().unwrap().len();
+            assert_eq!(shown, usize::from(page == 1 && total == 1), "{text} {page}");
+        });
+    }
+}

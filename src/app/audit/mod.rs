@@ -147,7 +147,8 @@ impl Audit<'_> {
         }
     }
 
-    /// A replayed answer shows its tokens once more, so they are noted as read again.
+    /// A replayed answer shows its tokens, or the text of a key, once more, so they are noted as read
+    /// again.
     pub async fn note_replay(self, caller: &Caller, replay: &Replay) -> Result<(), Error> {
         replay.shown.iter().for_each(gathered::note);
         self.note_reads(caller, replay.shown.iter().cloned(), self.vault.now()).await

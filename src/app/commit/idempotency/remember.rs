@@ -152,7 +152,7 @@ impl Idempotency<'_> {
         Ok(Replay { status, location, head, body, shown })
     }
 
-    /// Joins the parts whose subjects still exist. Returns the body and the tokens that it shows.
+    /// Joins the parts whose subjects still exist. Returns the body and these subjects.
     fn join(
         self,
         snapshot: &Snapshot,
@@ -183,9 +183,7 @@ impl Idempotency<'_> {
                 parts = decode_hidden(plain.expose())?;
             }
             hidden.push(Some((parts.into_iter(), live.cvc_expires_at)));
-            if let SubjectId::Token { id, name } = id {
-                shown.push(token_entity(id, name.as_deref()));
-            }
+            shown.push(entity(id));
         }
         let mut texts = Vec::with_capacity(body.len());
         for part in body {
@@ -395,6 +393,17 @@ pub(super) fn identity<'a>(tenant: &'a TenantId, place: &'a [u8]) -> Identity<'a
 
 pub(super) fn token_entity(id: TokenId, name: Option<&str>) -> Entity {
     Entity { kind: EntityKind::Token, id: id.uuid(), name: name.map(Box::from) }
+}
+
+/// The entity of which the log says that a repeated answer shows it.
+fn entity(id: SubjectId) -> Entity {
+    match id {
+        SubjectId::ApiKey { id, .. } => id.into(),
+        SubjectId::Proxy(id) => id.into(),
+        SubjectId::Reactor(id) => id.into(),
+        SubjectId::Token { id, name } => token_entity(id, name.as_deref()),
+        SubjectId::TokenIntent(id) => id.into(),
+    }
 }
 
 /// Room for the hidden parts of a card.
