@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use crate::domain::outside_json;
 use crate::secret::{Secret, SecretBuffer};
 
 /// Adds `"cvc":"..."` as the last member of a JSON object, where programs usually send it. Returns
@@ -47,7 +48,8 @@ impl Data {
 
     /// Text that is not JSON gives `null`, which shows nothing. No record holds such text.
     pub fn value(&self) -> Secret<Value> {
-        Secret::new(serde_json::from_str(self.0.expose()).unwrap_or(Value::Null))
+        let value = outside_json::parse(self.0.expose().as_bytes());
+        value.unwrap_or_else(|| Secret::new(Value::Null))
     }
 
     /// The value with the card verification code, if there is one.

@@ -40,6 +40,7 @@ pub mod mistakes;
 pub mod name_filter;
 pub mod nearest;
 pub mod origin;
+pub mod outside_json;
 pub mod page_group;
 pub mod pattern;
 pub mod permission;

@@ -16,6 +16,7 @@ use crate::bounds::{
 };
 use crate::domain::json_count::count_json;
 use crate::domain::merge_patch::is_within;
+use crate::domain::outside_json;
 use crate::http::Problem;
 use crate::http::bodies::{BodyShare, BudgetExhausted, parsed_bytes, parsed_bytes_most};
 use crate::http::wire::Query;
@@ -108,9 +109,10 @@ pub(super) fn parse_json(
         share.grow_to(parsed_bytes(bytes.len(), count))?;
     }
     // The parser's message is dropped: it may quote the body.
-    let value = serde_json::from_slice(bytes).ok();
-    let not_json = Problem::new(400, "The request's body is not valid JSON.");
-    let value = value.map(Secret::new).ok_or(not_json)?;
+    let value = outside_json::parse(bytes).ok_or_else(|| {
+        let is_reserved = outside_json::has_reserved_name(bytes);
+        Problem::new(400, if is_reserved { RESERVED_NAME } else { NOT_JSON })
+    })?;
     if is_within(value.expose(), JSON_DEPTH_MAX) {
         Ok(value)
     } else {
@@ -131,6 +133,9 @@ pub(super) async fn read_merge_patch<'b>(
     Err(Problem::new(415, "The Content-Type must be application/merge-patch+json."))
 }
 
+const NOT_JSON: &str = "The request's body is not valid JSON.";
+const RESERVED_NAME: &str =
+    "No member's name in the request's body may begin with $serde_json::private::.";
 const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// A form that a browser posts. `None` if it is too long or not text. Forms need no key, so they

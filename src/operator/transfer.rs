@@ -12,6 +12,7 @@ use crate::app::{
 use crate::bounds::{IMPORT_PAGE_ROWS_MAX, KEYS_PER_APPLICATION_MAX};
 use crate::domain::container::Container;
 use crate::domain::mistakes::Mistakes;
+use crate::domain::outside_json;
 use crate::domain::token::Token;
 use crate::http::wire::answer::Answer as _;
 use crate::http::wire::json::Object;
@@ -143,10 +144,9 @@ fn parse_row(text: &str) -> ImportRow {
     if text.is_empty() {
         return ImportRow::Unreadable;
     }
-    let Ok(row) = serde_json::from_str::<Value>(text) else {
-        return ImportRow::Bad(Mistakes::one("$", "This is not JSON."));
+    let Some(row) = outside_json::parse(text.as_bytes()) else {
+        return ImportRow::Bad(Mistakes::one("$", "This is not JSON, or has a reserved name."));
     };
-    let row = Secret::new(row);
     let body = row.expose();
     let member = |name: &str| body.get(name).and_then(Value::as_str);
     match body.get("kind").map(|kind| kind.as_str().unwrap_or_default()) {

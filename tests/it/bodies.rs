@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Request, Vault, get, options, over_http2, post};
+use crate::harness::{Answer, Request, Vault, get, options, over_http2, patch, post};
 
 fn send(vault: &Vault, content_type: &str, body: impl Into<Vec<u8>>) -> Answer {
     let request = post("/tokens").key(&vault.keys.private);
@@ -314,4 +314,38 @@ crate::harness::again_over_http2! {
     a_method_that_a_path_does_not_know_is_answered_with_those_it_knows,
     a_key_in_another_place_is_not_a_key,
     a_body_on_a_request_that_needs_none_is_thrown_away,
+}
+
+/// The parser gives these names a meaning of its own: the value would be another one than was checked.
+#[test]
+fn a_member_with_a_name_that_the_parser_keeps_for_itself_is_refused() {
+    let vault = Vault::start();
+    let token = vault.token(json!({"type": "token", "data": {"a": 1}}));
+    let many = format!("[{}0]", "0,".repeat(100_000));
+    for (name, text) in [("RawValue", "7"), ("RawValue", &many), ("Number", "12")] {
+        for member in
+            [format!("$serde_json::private::{name}"), format!("\\u0024serde_json::private::{name}")]
+        {
+            for object in [
+                format!("{{\"{member}\":\"{text}\"}}"),
+                format!("{{\"a\":1,\"{member}\":\"{text}\"}}"),
+            ] {
+                let key = &vault.keys.private;
+                let (json, merge) = ("application/json", "application/merge-patch+json");
+                let requests = [
+                    (post("/tokens"), json, format!("{{\"type\":\"token\",\"data\":{object}}}")),
+                    (patch(&format!("/tokens/{token}")), merge, format!("{{\"data\":{object}}}")),
+                    (post("/tokenize"), json, object),
+                ];
+                for (request, content_type, body) in requests {
+                    let request = request.key(key).header("Content-Type", content_type).body(body);
+                    let refused = vault.send(&request).problem(400);
+                    assert!(refused.text().contains("No member's name"), "{}", refused.text());
+                }
+            }
+        }
+    }
+    let data = json!({"$": "$serde_json::private::RawValue"});
+    let kept = vault.token(json!({"type": "token", "data": data}));
+    assert_eq!(vault.read(&kept).with_status(200).json["data"], data);
 }

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::bounds::JWE_HEADER_BYTES_MAX;
 use crate::crypto::ClientMessage;
 use crate::domain::id::ClientKeyId;
+use crate::domain::outside_json;
 use crate::threeds::message::repeated;
 
 /// `typ` describes the message and is ignored.
@@ -53,12 +54,12 @@ fn header(protected: &str) -> Option<(ClientKeyId, Option<String>, [u8; 32])> {
         return None;
     }
     let text = URL_SAFE_NO_PAD.decode(protected).ok()?;
-    let header: Value = serde_json::from_slice(&text).ok()?;
+    let header = outside_json::parse(&text)?;
     // Of two members with the same name, our parser keeps the last one, but another parser may not.
     if repeated(&text).is_some() {
         return None;
     }
-    let header = known(&header, HEADER)?;
+    let header = known(header.expose(), HEADER)?;
     let ephemeral = known(header.get("epk")?, EPHEMERAL_KEY)?;
     let is = |members: &Map<String, Value>, name: &str, text: &str| {
         members.get(name).and_then(Value::as_str) == Some(text)

@@ -18,6 +18,7 @@ use crate::domain::audit::Act;
 use crate::domain::client_key::ClientKey;
 use crate::domain::json_count::count_values;
 use crate::domain::merge_patch::is_within;
+use crate::domain::outside_json;
 use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::Snapshot;
@@ -61,8 +62,8 @@ impl ClientKeys<'_> {
         opened: &Opened<'_>,
     ) -> Result<Secret<Value>, Error> {
         let decoded = ANY_PADDING.decode(text.trim()).ok();
-        let parsed = decoded.and_then(|json| serde_json::from_slice::<Value>(&json).ok());
-        let Some(Value::Object(members)) = parsed else { return Err(no_header()) };
+        let parsed = decoded.and_then(|json| outside_json::parse(&json)).ok_or_else(no_header)?;
+        let members = parsed.expose().as_object().ok_or_else(no_header)?;
         let (snapshot, now) = (self.vault.snapshot()?, self.vault.now());
         let one = |members: &Map<String, Value>| {
             let encrypted = members.get("encrypted").and_then(Value::as_str);
@@ -77,13 +78,13 @@ impl ClientKeys<'_> {
             Ok::<_, Error>(Value::Object(value))
         };
         if members.get("encrypted").is_some_and(Value::is_string) {
-            return one(&members).map(Secret::new);
+            return one(members).map(Secret::new);
         }
         if members.is_empty() || members.len() > ENCRYPTED_COUNT_MAX {
             return Err(no_header());
         }
         let mut all = Secret::new(Value::Object(Map::new()));
-        for (name, value) in &members {
+        for (name, value) in members {
             let value = one(value.as_object().ok_or_else(no_header)?)?;
             let impossible = Error::Internal(Fault::Impossible("an object is not an object"));
             all.expose_mut().as_object_mut().ok_or(impossible)?.insert(name.clone(), value);
@@ -103,7 +104,7 @@ pub(super) fn parse_plain(json: &[u8]) -> Option<Secret<Value>> {
     if count_values(json) > ENCRYPTED_VALUES_MAX {
         return None;
     }
-    let value = serde_json::from_slice(json).ok().map(Secret::new)?;
+    let value = outside_json::parse(json)?;
     is_within(value.expose(), JSON_DEPTH_MAX).then_some(value)
 }
 

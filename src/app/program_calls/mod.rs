@@ -27,6 +27,7 @@ use crate::domain::hops::HopName;
 use crate::domain::id::{ApplicationId, TenantId};
 use crate::domain::json_count::count_values;
 use crate::domain::key_text::KeyText;
+use crate::domain::outside_json;
 use crate::domain::program::{self, LineLevel, Runtime};
 use crate::domain::proxy::Configuration;
 use crate::domain::tenant::TenantKind;
@@ -229,8 +230,7 @@ pub fn read_result(result: &Secret<Vec<u8>>) -> Result<Secret<Value>, ProgramFai
     if count_values(result.expose()) > JSON_VALUES_MAX {
         return Err(ProgramFailure::Stopped(Stop::ResultTooLarge));
     }
-    let read = serde_json::from_slice(result.expose()).ok().map(Secret::new);
-    read.ok_or(ProgramFailure::Unusable(UNREADABLE))
+    outside_json::parse(result.expose()).ok_or(ProgramFailure::Unusable(UNREADABLE))
 }
 
 /// The deadline of a call.

@@ -40,6 +40,7 @@ const MOVED: &str = "The API key could see more of the token in these containers
                      where the token is now.";
 const UNFIT: &str = "The token's data is not valid with this patch.";
 const SHOWN: &str = "The token's id holds this card number: ids are in URLs and logs.";
+const UNREADABLE: &str = "The token's data cannot be read. A change would lose it.";
 const UNEVALUATED: &str = "An expression of the token cannot be evaluated with this data.";
 
 impl Tokens<'_> {
@@ -258,6 +259,9 @@ fn patched_data(
     mistakes: &mut Mistakes,
 ) -> Secret<Value> {
     let mut data = old.whole_data();
+    if data.expose().is_null() && old.data.json() != "null" {
+        mistakes.add("data", UNREADABLE);
+    }
     if let Some(patch) = patch {
         if merge_patch(data.expose_mut(), patch.expose()).is_err() {
             mistakes.add("data", "The patch is nested too deeply.");

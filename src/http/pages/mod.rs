@@ -18,6 +18,7 @@ use hyper::{Response, StatusCode};
 use serde_json::Value;
 
 use crate::app::{ChallengeReply, Error};
+use crate::domain::outside_json;
 use crate::domain::shares::Claimant;
 use crate::http::body::RequestBody;
 use crate::http::pages::language::Language;
@@ -26,7 +27,7 @@ use crate::http::pages::texts::Texts;
 use crate::http::path::VisitedSession;
 use crate::http::wire::Query;
 use crate::http::{BoxFuture, Http, Problem, body};
-use crate::secret::SecretBody;
+use crate::secret::{Secret, SecretBody};
 use crate::threeds::base64;
 use crate::threeds::message::{Creq, Cres};
 use crate::threeds::session::WebChallengeMode;
@@ -137,7 +138,7 @@ impl PageRequest<'_> {
         id: &VisitedSession,
     ) -> Result<PageContent, Problem> {
         let claimed =
-            method_data(&self.form).and_then(|data| member(&data, "threeDSServerTransID"));
+            method_data(&self.form).and_then(|data| member(data.expose(), "threeDSServerTransID"));
         let claimed = claimed.ok_or(Problem::new(400, "The form names no transaction."))?;
         let visitor = self.http.app.threeds().complete_method(id.as_str(), &claimed).await?;
         let query = Query::parse(self.parts.uri.query().unwrap_or_default()).unwrap_or_default();
@@ -199,8 +200,8 @@ impl PageRequest<'_> {
     pub(super) fn simulated_method(&self) -> Result<PageContent, Problem> {
         let not_one = || Problem::new(400, "This is not a request for fingerprinting.");
         let data = method_data(&self.form).ok_or_else(not_one)?;
-        let id = member(&data, "threeDSServerTransID").ok_or_else(not_one)?;
-        let url = member(&data, "threeDSMethodNotificationURL").ok_or_else(not_one)?;
+        let id = member(data.expose(), "threeDSServerTransID").ok_or_else(not_one)?;
+        let url = member(data.expose(), "threeDSMethodNotificationURL").ok_or_else(not_one)?;
         let path = format!("/3ds/sessions/{id}/method-notification");
         let ours = self.http.base(self.parts).map(|base| format!("{base}{path}"));
         let (place, query) = url.split_once('?').unwrap_or((url.as_str(), ""));
@@ -218,9 +219,9 @@ impl PageRequest<'_> {
     }
 }
 
-fn method_data(form: &Query) -> Option<Value> {
+fn method_data(form: &Query) -> Option<Secret<Value>> {
     let bytes = base64::decode_url(form.first("threeDSMethodData")?.trim())?;
-    serde_json::from_slice(&bytes).ok()
+    outside_json::parse(&bytes)
 }
 
 fn member(value: &Value, name: &str) -> Option<String> {

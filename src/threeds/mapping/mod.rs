@@ -7,6 +7,8 @@
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::domain::outside_json;
+use crate::secret::Secret;
 use crate::threeds::ProtocolVersion;
 use crate::threeds::codes::{Category, ChallengePreference, Channel, LoginMethod, YesNo};
 use crate::threeds::message::{
@@ -329,7 +331,7 @@ fn fill_app(options: &mut AreqOptions, device: &DeviceInfo, transaction: Option<
 /// The SDKs send the key as a string that contains a JSON object.
 fn public_key(key: &Value) -> Option<EcmaObject<256>> {
     match key.as_str() {
-        Some(text) => EcmaObject::new(&serde_json::from_str(text).ok()?),
+        Some(text) => EcmaObject::new(outside_json::parse(text.as_bytes())?.expose()),
         None => EcmaObject::new(key),
     }
 }
@@ -345,11 +347,12 @@ fn render_options(device: &DeviceInfo) -> Option<DeviceRenderOptions> {
 fn extensions(requested: &[RequestedExtension]) -> Option<Extensions> {
     let convert = |it: &RequestedExtension| {
         let inner = it.data.as_str().map(|text| {
-            let object = serde_json::from_str::<Value>(text).ok().filter(Value::is_object);
-            object.unwrap_or_else(|| json!({ "data": text }))
+            let object = outside_json::parse(text.as_bytes());
+            let object = object.filter(|object| object.expose().is_object());
+            object.unwrap_or_else(|| Secret::new(json!({ "data": text })))
         });
         let data = match inner {
-            Some(value) => EcmaObject::new(&value),
+            Some(value) => EcmaObject::new(value.expose()),
             None if it.data.is_object() => EcmaObject::new(&it.data),
             None => EcmaObject::new(&json!({ "data": it.data })),
         };

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::bounds::JSON_DEPTH_MAX;
 use crate::domain::merge_patch::is_within;
+use crate::domain::outside_json;
 use crate::secret::Secret;
 use crate::threeds::ProtocolVersion;
 use crate::threeds::message::{Element, ElementReader, ErrorCode, Extensions, Rejection, distinct};
@@ -53,8 +54,7 @@ pub fn render<M: Message>(message: &M) -> Secret<Vec<u8>> {
 pub fn members(bytes: &[u8]) -> Result<Secret<Value>, Rejection> {
     let not_json = Rejection { code: ErrorCode::MessageInvalid, detail: String::from("not JSON") };
     // The parser's error is dropped because it may quote the message.
-    let value = serde_json::from_slice::<Value>(bytes).ok().ok_or(not_json.clone())?;
-    let value = Secret::new(value);
+    let value = outside_json::parse(bytes).ok_or(not_json.clone())?;
     if !value.expose().is_object() || !is_within(value.expose(), JSON_DEPTH_MAX) {
         return Err(not_json);
     }

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::bounds::{JSON_DEPTH_MAX, THREEDS_RANGES_MAX};
 use crate::domain::merge_patch::is_within;
+use crate::domain::outside_json;
 use crate::threeds::ProtocolVersion;
 use crate::threeds::message::{
     CardRange, CardRanges, Element as _, ElementReader, Erro, ErrorCode, Pres, Rejection, distinct,
@@ -64,8 +65,9 @@ fn read_ranges(raw: &RawValue, version: ProtocolVersion) -> Result<CardRanges, R
 }
 
 fn value(raw: &RawValue) -> Result<Value, Rejection> {
-    let value = serde_json::from_str::<Value>(raw.get()).ok();
-    value.filter(|value| is_within(value, JSON_DEPTH_MAX)).ok_or_else(not_json)
+    let mut value = outside_json::parse(raw.get().as_bytes()).ok_or_else(not_json)?;
+    let value = value.expose_mut().take();
+    if is_within(&value, JSON_DEPTH_MAX) { Ok(value) } else { Err(not_json()) }
 }
 
 fn not_json() -> Rejection {

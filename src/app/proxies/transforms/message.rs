@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::app::proxies::transforms::TransformFailure;
 use crate::bounds::{JSON_VALUES_MAX, PROXY_HEADER_BYTES_MAX, PROXY_TRANSFORMED_BYTES_MAX};
 use crate::domain::json_count::count_values;
+use crate::domain::outside_json;
 use crate::domain::proxy::location::Location;
 use crate::secret::{Secret, SecretBuffer};
 
@@ -43,7 +44,7 @@ impl Message {
         if count_values(text.as_bytes()) > JSON_VALUES_MAX {
             return Err(TransformFailure::Failed(TOO_LARGE));
         }
-        Ok(serde_json::from_str(text).ok().map(Secret::new))
+        Ok(outside_json::parse(text.as_bytes()))
     }
 
     pub(super) fn set_text(&mut self, mut text: Secret<String>) -> Result<(), TransformFailure> {

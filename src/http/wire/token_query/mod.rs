@@ -11,6 +11,7 @@ use crate::app::CursorStart;
 use crate::bounds::{LIST_IDS_MAX, METADATA_COUNT_MAX};
 use crate::domain::container::Container;
 use crate::domain::mistakes::Mistakes;
+use crate::domain::outside_json;
 use crate::domain::search_query;
 use crate::domain::token_query::{LegacyTokenQuery, TokenFilter, TokenQuery};
 use crate::domain::token_type::TokenType;
@@ -140,9 +141,8 @@ fn metadata(query: &Query, mistakes: &mut Mistakes) -> Vec<(String, String)> {
 }
 
 fn entries(json: &str) -> Option<Vec<(String, String)>> {
-    let Ok(Value::Object(members)) = serde_json::from_str(json) else {
-        return None;
-    };
+    let mut value = outside_json::parse(json.as_bytes())?;
+    let Value::Object(members) = value.expose_mut().take() else { return None };
     let entry = |(key, value)| match value {
         Value::String(text) => Some((key, text)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
