@@ -3,7 +3,7 @@
 //! The minute in which a code's retention ends selects the key that seals the code. After that
 //! minute the key is overwritten, and no copy of the data file can reveal the code.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -89,6 +89,13 @@ impl Cvcs<'_> {
         let all = self.vault.cvc_keys.all();
         let closed = all.iter().filter(|key| !opens(key)).count();
         closed.max(self.vault.cvc_keys.damaged())
+    }
+
+    /// The scopes of all tenants that have keys here.
+    pub(in crate::app) fn tenants(self) -> BTreeSet<[u8; 16]> {
+        let own = self.vault.cvc_keys.all().into_iter().map(|(name, _)| name);
+        let all = own.chain(self.vault.received_cvc_keys.all().into_keys());
+        all.map(|(tenant, _)| tenant).collect()
     }
 
     /// Destroys the keys of all minutes that have passed.

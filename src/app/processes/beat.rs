@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use crate::app::Processes;
 use crate::app::error::Error;
-use crate::bounds::{PROCESS_DEAD_AFTER, PROCESSES_MAX};
+use crate::bounds::{PROCESS_BEAT, PROCESS_DEAD_AFTER, PROCESSES_MAX};
 use crate::domain::process::ProcessRole;
 use crate::store::SharedRows;
 use crate::store::shared::{Lease, Polled, ProcessRow};
@@ -44,11 +44,7 @@ impl Processes<'_> {
     pub async fn beat(self) -> Result<Beat, Error> {
         let Some(shared) = self.vault.store.shared() else { return Ok(Beat::default()) };
         let mut news = Beat::default();
-        // The row confirms the new keys only if all work with older keys has ended. Its change is
-        // queued behind the changes of that work.
-        if self.vault.processes.own().following.is_some() && self.is_quiescent() {
-            self.note_followed();
-        }
+        self.confirm_keys().await;
         if !shared.beat(&self.next_row(shared)).await? {
             self.set_term(None);
             self.begin_afresh().await?;
@@ -75,6 +71,20 @@ impl Processes<'_> {
         }
         self.exchange_codes(&rows).await?;
         Ok(news)
+    }
+
+    /// The row confirms the new keys only if all work with older keys has ended, and the changes of
+    /// that work are written. A lane that is held up must not delay the heartbeat: the next one tries
+    /// again.
+    async fn confirm_keys(self) {
+        let following = self.vault.processes.own().following;
+        if following.is_none() || !self.is_quiescent() {
+            return;
+        }
+        let reached = tokio::time::timeout(PROCESS_BEAT / 4, self.vault.store.reach_writer()).await;
+        if matches!(reached, Ok(Ok(()))) && self.vault.processes.own().following == following {
+            self.note_followed();
+        }
     }
 
     /// Call it after the last change of this process.

@@ -79,9 +79,13 @@ impl Processes<'_> {
             // A message that does not open is from a stranger, or came too late for its pair.
             if let Some((sender, keys)) = self.open_message(&message) {
                 let now = tables::cvc_minute(self.vault.now());
-                // The sender may not know yet that the tenant is being deleted.
+                // The sender may not know yet that the tenant is being deleted, or was.
+                let tenants = keys.iter().map(|((tenant, _), _)| *tenant).collect();
+                let deleted = self.deleted(snapshot, tenants)?;
                 let is_needed = |(tenant, minute): &CvcKeyName| {
-                    *minute >= now && !self.vault.store.is_closed(tenant)
+                    *minute >= now
+                        && !self.vault.store.is_closed(tenant)
+                        && !deleted.contains(tenant)
                 };
                 for (name, key) in keys.into_iter().filter(|(name, _)| is_needed(name)) {
                     self.vault.received_cvc_keys.keep(name, key);

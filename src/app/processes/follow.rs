@@ -1,5 +1,6 @@
 //! Following changes of other processes: drops caches and loads keys.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use tokio::sync::Notify;
@@ -8,9 +9,9 @@ use crate::app::Processes;
 use crate::app::deletion::state::under_deletion;
 use crate::app::error::Error;
 use crate::bounds::LEADER_DOUBT_AFTER;
-use crate::store::Snapshot;
 use crate::store::shared::{Generation, Generations, Lease, Polled};
 use crate::store::tables::tenant_of_scope;
+use crate::store::{Snapshot, Table, tables};
 
 impl Processes<'_> {
     /// Looks for changes of other processes. While this fails, caches are unused after a second.
@@ -53,7 +54,7 @@ impl Processes<'_> {
         let known = self.vault.processes.own().known.clone();
         let is_new = |kind| known.as_ref().is_none_or(|known| known.of(kind) != newest.of(kind));
         if is_new(Generation::Access) {
-            self.close_scopes(snapshot)?;
+            self.close_scopes()?;
         }
         if is_new(Generation::Keys) {
             self.follow_keys(newest.of(Generation::Keys))?;
@@ -74,11 +75,16 @@ impl Processes<'_> {
         Ok(())
     }
 
-    /// Closes the scopes of tenants that other processes delete, and destroys the keys of their
-    /// codes in this process's memory.
-    fn close_scopes(self, snapshot: &Snapshot) -> Result<(), Error> {
+    /// Closes the scopes of tenants that other processes delete or have deleted, and destroys the
+    /// keys of their codes in this process's memory.
+    fn close_scopes(self) -> Result<(), Error> {
         let store = &self.vault.store;
-        for scope in under_deletion(snapshot)? {
+        // Before the snapshot, which then has the rows of all these tenants but the deleted ones.
+        let with_codes = self.vault.cvcs().tenants();
+        let snapshot = self.vault.snapshot()?;
+        let mut scopes = under_deletion(&snapshot)?;
+        scopes.extend(self.deleted(&snapshot, with_codes)?);
+        for scope in scopes {
             if !store.is_closed(&scope) {
                 store.close_scopes(std::iter::once(scope));
                 self.vault.cvcs().destroy_keys_of(tenant_of_scope(&scope))?;
@@ -86,6 +92,19 @@ impl Processes<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Those of the scopes whose tenants no longer exist. The deletion of a small tenant ends before
+    /// other processes look for its mark.
+    pub(super) fn deleted(
+        self,
+        snapshot: &Snapshot,
+        scopes: BTreeSet<[u8; 16]>,
+    ) -> Result<Vec<[u8; 16]>, Error> {
+        let place = |scope| (Table::Tenants, tables::tenants(tenant_of_scope(scope)));
+        let found = snapshot.values_at(&scopes.iter().map(place).collect::<Vec<_>>())?;
+        let deleted = scopes.into_iter().zip(found).filter(|(_, row)| row.is_none());
+        Ok(deleted.map(|(scope, _)| scope).collect())
     }
 
     /// Loads the server's keys before the epoch advances: every reader of the new epoch has them.
@@ -114,6 +133,9 @@ impl Processes<'_> {
         while !self.is_quiescent() {
             tokio::time::sleep(crate::bounds::ROTATION_WAIT).await;
         }
+        // Changes of requests that were cancelled may still wait for the turns of their shards. They are
+        // refused while this process is not a member.
+        self.vault.store.reach_writer().await?;
         self.note_followed();
         Ok(())
     }

@@ -28,7 +28,7 @@ use crate::app::rotation::state::Meter;
 use crate::crypto::{KeyPurpose, Phase, SystemKeys};
 use crate::domain::audit::{Act, Actor, Entity, EntityKind};
 use crate::domain::id::TenantId;
-use crate::store::{Change, Snapshot, Table, Verdict, tables};
+use crate::store::{Change, CommitFailure, Snapshot, Table, Verdict, tables};
 
 pub use audit::NewSigner;
 pub use inventory::{KeyInventory, KeyState, ListedKey, ListedRotation};
@@ -133,7 +133,7 @@ impl KeyRotation<'_> {
             walk.enter(&rotation);
             return Ok(Step::Entered(rotation.scope, rotation.phase));
         }
-        if !self.everyone_knows(&rotation).await? {
+        if !self.everyone_knows().await? {
             return Ok(Step::Waiting);
         }
         match rotation.phase {
@@ -179,7 +179,7 @@ impl KeyRotation<'_> {
 
     /// True if no task of any process uses data that it read before the phase began. Queued changes
     /// of cancelled tasks are written by then too.
-    async fn everyone_knows(self, rotation: &Rotation) -> Result<bool, Error> {
+    async fn everyone_knows(self) -> Result<bool, Error> {
         if !self.vault.store.is_quiescent() {
             // Cached callers hold epochs even without requests under way.
             self.vault.callers.forget();
@@ -187,10 +187,12 @@ impl KeyRotation<'_> {
                 return Ok(false);
             }
         }
-        let queued_last =
-            Change::new().expect_present(Table::Meta, Rotation::place(&rotation.scope));
-        Ok(self.vault.store.commit(queued_last.by(self.by)).await? == Verdict::Applied
-            && self.vault.processes().all_follow_keys()?)
+        match self.vault.store.reach_writer().await {
+            Ok(()) => self.vault.processes().all_follow_keys(),
+            // A lane that is held up may hold a change of the phase before.
+            Err(CommitFailure::QueueFull | CommitFailure::Unavailable) => Ok(false),
+            Err(failure) => Err(failure.into()),
+        }
     }
 
     async fn enter(self, rotation: &Rotation, phase: Phase) -> Result<Step, Error> {

@@ -8,15 +8,16 @@ use crate::app::tests::{assert_clean, card, everything, new_caller, rule};
 use crate::app::tokens::codes::{CodeOwner, UsedCode};
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::update::TokenPatch;
-use crate::app::{ApplicationDraft, Vault};
+use crate::app::{ApplicationDraft, DeletionStep, Vault};
 use crate::domain::access::{Access, Transform};
 use crate::domain::id::TokenId;
 use crate::domain::permission::Permission;
 use crate::domain::process::ProcessRole;
 use crate::secret::Secret;
-use crate::store::CommitFailure;
 use crate::store::shared::{CodeMessage, ProcessRow};
 use crate::store::tables::{self, CodeEnd};
+use crate::store::{Authority, CommitFailure};
+use crate::waiting::steps;
 
 fn code(vault: &Vault, id: &str) -> Option<String> {
     let caller = caller(vault);
@@ -106,6 +107,26 @@ async fn keys_that_no_process_has_are_gone() {
     for vault in [&pair.first, &pair.second] {
         assert_eq!(ids.each_ref().map(|id| code(vault, id)), [None, None]);
     }
+}
+
+#[tokio::test]
+async fn keys_of_a_tenant_that_another_process_has_deleted_are_destroyed() {
+    let pair = Box::pin(settled()).await;
+    codes_of_both(&pair).await;
+    let (tenant, second) = (caller(&pair.first).tenant.id, pair.second.cvcs());
+    assert_eq!(second.tenants().len(), 1);
+    let leader = Authority::Leader(pair.first.processes().term());
+    let deletion = pair.first.deletion().by(leader);
+    deletion.begin(tenant, None).await.unwrap();
+    // It ends before the second process looks.
+    for _ in steps("the end of the deletion") {
+        if deletion.step().await.unwrap() == DeletionStep::Idle {
+            break;
+        }
+    }
+    pair.second.processes().poll().unwrap();
+    assert!(second.tenants().is_empty());
+    assert!(pair.second.store().is_closed(tenant.bytes()));
 }
 
 /// A row like the one of a server, which a stranger could copy into the database.

@@ -90,20 +90,28 @@ impl Dialer {
     }
 
     /// Tries each host in turn. `runtime` looks up names and connects.
+    ///
+    /// A process that has just started does not know the newest timeline. It asks all hosts and takes
+    /// the newest: an old primary that was started again is writable as well.
     pub(super) fn dial(self: &Arc<Self>, runtime: &Handle, purpose: Use) -> Result<Dialed, Fault> {
         let first = self.last_good.load(Ordering::Relaxed);
-        let mut last = Fault::Lost(UNREACHABLE);
+        let knows_timeline = self.newest_timeline.load(Ordering::Relaxed) != 0;
+        let mut found: Result<(usize, Dialed), Fault> = Err(Fault::Lost(UNREACHABLE));
         let hosts = self.url.hosts.iter().enumerate();
         for (place, host) in hosts.clone().skip(first).chain(hosts.take(first)) {
-            match self.dial_host(runtime, host, purpose) {
-                Ok(dialed) => {
-                    self.last_good.store(place, Ordering::Relaxed);
-                    return Ok(dialed);
-                }
-                Err(fault) => last = fault,
+            match (self.dial_host(runtime, host, purpose), &found) {
+                (Ok(dialed), Ok((_, best))) if dialed.timeline <= best.timeline => (),
+                (Ok(dialed), _) => found = Ok((place, dialed)),
+                (Err(fault), Err(_)) => found = Err(fault),
+                (Err(_), Ok(_)) => (),
+            }
+            if knows_timeline && found.is_ok() {
+                break;
             }
         }
-        Err(last)
+        let (place, dialed) = found?;
+        self.last_good.store(place, Ordering::Relaxed);
+        Ok(dialed)
     }
 
     fn dial_host(
