@@ -138,7 +138,7 @@ pub struct Replay {
     pub head: Option<OwnHead>,
     /// JSON text, unless a program wrote it.
     pub body: Secret<Vec<u8>>,
-    /// What the body may show again: tokens, intents, API keys, proxies and reactors.
+    /// The tokens, intents, API keys, proxies and reactors that the body may show again.
     pub shown: Vec<Entity>,
 }
 

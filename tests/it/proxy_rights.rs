@@ -191,7 +191,8 @@ fn a_guarded_value_that_a_transform_reads_is_a_whole_header_or_a_whole_string() 
     let scene = Scene::start();
     // It fails for one beginning of the header, and the caller would learn whether it did.
     let code = "module.exports = async ({ args }) => {
-        if (args.headers['x-a']?.startsWith('k4')) throw new Error('x'); return {}; };";
+        if (args.headers['x-a']?.startsWith('k4')) throw new Error('x');
+        return { headers: args.headers, body: args.body }; };";
     let proxy = scene.proxy(json!({"request_transforms": [{"type": "code", "code": code}]}));
     let guarded = scene.vault.key_with("private", &["proxy:invoke"], &json!([]));
     let call = |text: &str| {

@@ -154,10 +154,10 @@ fn a_program_that_ran_without_memory_for_its_answer_is_not_to_be_run_again() {
         [("BT-API-KEY", scene.vault.keys.private.as_str()), ("Content-Type", "application/json")];
     let mut taker = Taker::of(&scene.vault);
     runtime().block_on(async {
-        let mut requests = taker.connect(2).await;
         let mut unread = Vec::new();
         let refused = loop {
             assert!(unread.len() < 40, "{} answers of four megabytes wait", unread.len());
+            let mut requests = taker.connect(2).await;
             let (answer, mut content) = begin(&mut requests, &path, &headers).await;
             content.send_data(body.clone(), true).unwrap();
             let answer = within("the head of an answer", answer).await.unwrap();

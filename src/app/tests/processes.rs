@@ -26,7 +26,7 @@ use crate::domain::process::ProcessRole;
 use crate::domain::webhook::EventKind;
 use crate::idempotency::{AnswerStatus, RememberedAnswer};
 use crate::store::tests::disk::TestDisk;
-use crate::store::tests::shared_copies;
+use crate::store::tests::{SharedEngine, shared_copies};
 use crate::store::{Authority, Change, CommitFailure, CvcKeys, Table, Verdict};
 use crate::waiting::{steps, wait_until, within};
 
@@ -34,17 +34,17 @@ use crate::waiting::{steps, wait_until, within};
 pub(super) struct Pair {
     pub(super) first: Vault,
     pub(super) second: Vault,
-    reach: Box<dyn Fn(bool)>,
+    engine: SharedEngine,
 }
 
 pub(super) fn vaults() -> Pair {
     let disk = TestDisk::holding(prepared().0.clone());
-    let (stores, reach) = shared_copies(&disk);
+    let (stores, engine) = shared_copies(&disk);
     let [first, second] = stores.map(|store| {
         let keys = CvcKeys::on_volume(TestDisk::new().volume().as_ref());
         start(store, keys, master(), Clock::new(), Random::new()).unwrap()
     });
-    Pair { first, second, reach: Box::new(reach) }
+    Pair { first, second, engine }
 }
 
 impl Pair {
@@ -154,14 +154,14 @@ async fn a_deleted_api_key_is_refused_by_the_other_process_after_its_next_look()
 async fn a_process_that_could_not_look_for_a_second_uses_no_cached_caller() {
     let pair = pair().await;
     caller(&pair.second);
-    (pair.reach)(false);
+    pair.engine.reach(false);
     pair.second.access().authenticate(&prepared_key()).expect("the cache is fresh");
     wait_until("the cache to be out of date", async || {
         let found = pair.second.access().authenticate(&prepared_key());
         matches!(found, Err(Error::Busy))
     })
     .await;
-    (pair.reach)(true);
+    pair.engine.reach(true);
     caller(&pair.second);
 }
 
@@ -285,6 +285,63 @@ async fn a_rotation_does_not_go_on_while_a_process_works_with_older_keys() {
     pair.beat().await;
     let step = pair.rotation().rotate_step(&mut walk).await.unwrap();
     assert_eq!(step, Step::Walked { looked_at: 0, written: 0 }, "the next phase");
+}
+
+/// Begins the creation of a token and gives up, as a client that closes its connection. The change
+/// waits for its turn.
+async fn create_cancelled(vault: &Vault, name: &str) {
+    let caller = caller(vault);
+    let tokens = vault.tokens(&caller);
+    let write = Write::plain();
+    let mut creating = pin!(tokens.create(named(name, "late"), &write));
+    let pause = Duration::from_millis(100);
+    assert!(tokio::time::timeout(pause, creating.as_mut()).await.is_err(), "it has its turn");
+}
+
+#[tokio::test]
+async fn a_rotation_waits_for_changes_that_wait_for_the_turn_of_their_shard() {
+    let pair = pair().await;
+    create_id(&pair.first, draft("a")).await;
+    let tenant = caller(&pair.first).tenant.id;
+    pair.first.rotation().rotate_tenant(tenant).await.unwrap();
+    let mut walk = Walk::default();
+    pair.rotation().rotate_step(&mut walk).await.unwrap();
+    pair.beat().await;
+    let turn = pair.engine.hold_turn();
+    create_cancelled(&pair.first, "mine").await;
+    {
+        let rotation = pair.rotation();
+        let step = rotation.rotate_step(&mut walk);
+        let step = tokio::time::timeout(Duration::from_millis(300), step).await;
+        assert!(matches!(step, Err(_) | Ok(Ok(Step::Waiting))), "{step:?}");
+    }
+    drop(turn);
+    finish_rotation(&pair, async || ()).await;
+    assert_eq!(data(&pair.second, "mine")["value"], "late");
+    assert_clean(&pair.second);
+}
+
+#[tokio::test]
+async fn a_process_that_was_counted_out_joins_again_without_what_it_had_queued() {
+    let pair = pair().await;
+    caller(&pair.second);
+    let turn = pair.engine.hold_turn();
+    create_cancelled(&pair.second, "mine").await;
+    bury_others(&pair.first);
+    pair.first.processes().beat().await.unwrap();
+    {
+        let second = pair.second.processes();
+        let joining = tokio::time::timeout(Duration::from_millis(300), second.beat()).await;
+        assert!(joining.is_err(), "it joins while the change waits: {joining:?}");
+    }
+    drop(turn);
+    wait_until("the process to join", async || {
+        pair.second.processes().beat().await.unwrap();
+        pair.second.store().shared().unwrap().process().is_member()
+    })
+    .await;
+    let found = pair.first.store().snapshot().unwrap().len(Table::Tokens).unwrap();
+    assert_eq!(found, 0, "the change of the time before was written");
 }
 
 #[tokio::test]
@@ -501,11 +558,11 @@ async fn an_entry_of_a_read_outlasts_a_database_that_does_not_answer() {
     let token = Entity::new(EntityKind::Token, Uuid::from_u128(7));
     for _ in 0..2 {
         audit.note_read(&own, token.clone(), pair.first.now()).await.unwrap();
-        (pair.reach)(false);
+        pair.engine.reach(false);
         let mut written = pin!(audit.flush_reads());
         let waited = tokio::time::timeout(2 * AUDIT_RETRY, written.as_mut()).await;
         assert!(waited.is_err(), "it is not written, and not given up");
-        (pair.reach)(true);
+        pair.engine.reach(true);
         within("the entry is written", written).await.unwrap();
     }
     assert_eq!(entries(), before + 2);

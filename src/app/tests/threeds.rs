@@ -276,7 +276,7 @@ fn a_cardholder_ends_a_challenge_on_a_disk_that_is_nearly_full_and_returns_on_a_
 
 /// Two processes on one database, with directory servers.
 fn processes(servers: &Arc<Servers>) -> [Vault; 2] {
-    let (stores, _) = shared_copies(&TestDisk::holding(prepared().0.clone()));
+    let (stores, _engine) = shared_copies(&TestDisk::holding(prepared().0.clone()));
     stores.map(|store| {
         let keys = CvcKeys::on_volume(TestDisk::new().volume().as_ref());
         let app = start(store, keys, master(), Clock::new(), Random::new()).unwrap();

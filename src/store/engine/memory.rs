@@ -1,7 +1,8 @@
 //! A model engine: rows in a map. Dropping it loses everything.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, MutexGuard};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::lock::Lock;
 use crate::store::engine::Row;
@@ -26,6 +27,8 @@ struct State {
     is_shared: bool,
     /// Changes of other processes. One is applied between two decisions.
     between: VecDeque<Vec<RowChange>>,
+    /// The next [`Engine::apply`] waits for this.
+    turn: Option<Arc<Mutex<Receiver<()>>>>,
 }
 
 impl MemoryEngine {
@@ -46,6 +49,13 @@ impl MemoryEngine {
         self.0.lock().unavailable = why;
     }
 
+    /// Makes the next [`Engine::apply`] wait as for the turn of its shard, until the sender is dropped.
+    pub(in crate::store) fn hold_turn(&self) -> Sender<()> {
+        let (sender, turn) = mpsc::channel();
+        self.0.lock().turn = Some(Arc::new(Mutex::new(turn)));
+        sender
+    }
+
     pub(in crate::store) fn insert(&self, table: Table, rows: Vec<Row>) {
         self.0.lock().rows.extend(rows.into_iter().map(|(key, value)| ((table, key), value)));
     }
@@ -63,6 +73,10 @@ impl Engine for MemoryEngine {
     }
 
     fn apply(&self, decide: &mut Decide<'_>) -> Result<(), StorageFailure> {
+        let turn = self.available()?.turn.take();
+        if let Some(turn) = turn {
+            turn.lock().unwrap().recv().ok();
+        }
         let mut state = self.available()?;
         let mut changes = decide(&*state)?;
         while let Some(between) = state.between.pop_front() {

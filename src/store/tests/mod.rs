@@ -21,6 +21,7 @@ mod unwritten;
 
 use std::fs;
 use std::sync::Arc;
+use std::sync::mpsc::Sender;
 
 use crate::bounds::CACHE_BYTES;
 use crate::clock::Clock;
@@ -87,9 +88,22 @@ pub(crate) fn copy_in_memory(disk: &TestDisk) -> (Store, impl Fn(bool) + use<>) 
     (store, move |is_there| engine.set_unavailable((!is_there).then_some("a test")))
 }
 
-/// Two stores over one engine with the disk's rows, as in two processes, and a function that sets
-/// the engine's reachability.
-pub(crate) fn shared_copies(disk: &TestDisk) -> ([Store; 2], impl Fn(bool) + use<>) {
+/// The engine of two processes.
+pub(crate) struct SharedEngine(Arc<MemoryEngine>);
+
+impl SharedEngine {
+    pub(crate) fn reach(&self, is_there: bool) {
+        self.0.set_unavailable((!is_there).then_some("a test"));
+    }
+
+    /// The next batch of any lane waits until the sender is dropped.
+    pub(crate) fn hold_turn(&self) -> Sender<()> {
+        self.0.hold_turn()
+    }
+}
+
+/// Two stores over one engine with the disk's rows, as in two processes.
+pub(crate) fn shared_copies(disk: &TestDisk) -> ([Store; 2], SharedEngine) {
     let original = open(disk);
     let snapshot = original.snapshot().unwrap();
     let engine = Arc::new(MemoryEngine::shared());
@@ -101,8 +115,7 @@ pub(crate) fn shared_copies(disk: &TestDisk) -> ([Store; 2], impl Fn(bool) + use
     original.close();
     let store =
         || Store::open_engine(Arc::<MemoryEngine>::clone(&engine), Alarm::default()).unwrap();
-    let stores = [store(), store()];
-    (stores, move |is_there| engine.set_unavailable((!is_there).then_some("a test")))
+    ([store(), store()], SharedEngine(engine))
 }
 
 impl TestDirectory {

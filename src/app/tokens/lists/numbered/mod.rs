@@ -97,8 +97,8 @@ impl Tokens<'_> {
             now,
             containers_max: NUMBERED_CONTAINERS_MAX,
         };
-        // The total alone tells a caller that its guess of a value was right. Then the newest match is
-        // read for the log, but not shown.
+        // The total alone confirms a guess of a value. Then the newest match is read for the log, but not
+        // shown.
         let counted = |(page, total): (Vec<TokenId>, usize)| {
             let is_answered = page.is_empty() && total > 0 && query.search_term.is_some();
             let newest_one = PageRange { skip: 0, take: 1 };

@@ -147,7 +147,8 @@ async fn data_that_is_not_shown_does_not_end_a_page_and_a_costly_mask_hides_no_o
         };
         vault.create_with(&number.to_string(), &["/a/"], fill).await;
     }
-    let plain = page(&vault, &vault.owner().await, &everything(), &first(20));
+    let owner = vault.owner().await;
+    let plain = page(&vault, &owner, &everything(), &first(20));
     assert!(plain.tokens.len() < 20 && plain.next.is_some());
     let caller = vault.caller(&[], &[("/", Transform::Redact)]).await;
     assert_eq!(page(&vault, &caller, &everything(), &first(20)).tokens.len(), 20);
