@@ -60,6 +60,7 @@ pub(super) async fn export(
     Ok(text(&json!({
         "applications": done.applications,
         "proxies": done.proxies,
+        "reactors": done.reactors,
         "tokens": done.tokens,
         "webhooks": done.webhooks,
         "damaged": done.damaged,
@@ -166,7 +167,7 @@ fn parse_row(text: &str) -> ImportRow {
                 keys: keys.map(|text| Secret::new(String::from(text))).collect(),
             }))
         }
-        Some("header" | "tenant" | "proxy" | "webhook" | "end") => ImportRow::Skipped,
+        Some("header" | "tenant" | "proxy" | "reactor" | "webhook" | "end") => ImportRow::Skipped,
         Some(_) => {
             ImportRow::Bad(Mistakes::one("kind", "A row is a token, or a line of an export."))
         }
@@ -179,7 +180,11 @@ fn render(item: &ExportItem<'_>) -> Secret<Vec<u8>> {
         ExportItem::End(it) => {
             let mut object = Object::new();
             object.text("kind", "end");
+            object.number("applications", it.applications);
+            object.number("proxies", it.proxies);
+            object.number("reactors", it.reactors);
             object.number("tokens", it.tokens);
+            object.number("webhooks", it.webhooks);
             object.number("damaged", it.damaged);
             object.close()
         }
@@ -192,6 +197,7 @@ fn render(item: &ExportItem<'_>) -> Secret<Vec<u8>> {
             object.close()
         }
         ExportItem::Proxy(it) => of_kind("proxy", &named::render(it, Detail::All)),
+        ExportItem::Reactor(it) => of_kind("reactor", &named::render(it, Detail::All)),
         ExportItem::Tenant(it) => of_kind("tenant", &tenant::render_for_operator(it)),
         ExportItem::Token(it) => render_token(it),
         ExportItem::Webhook(it) => of_kind("webhook", &WebhookAnswer::render(it)),

@@ -45,20 +45,34 @@ fn a_tenant_moves_to_another_vault_with_its_ids_and_data() {
     let stranger = vault.tenant("test");
     let foreign = json!({"type": "token", "data": "mARKforeign"});
     vault.post("/tokens", &stranger.keys.private, foreign).with_status(201);
+    let rights = ["reactor:create", "reactor:read"];
+    let maker = vault.key_with("management", &rights, &json!([]));
+    let reactor = json!({"name": "Charge", "code": "module.exports = () => ({})",
+                         "configuration": {"KEY": "of the destination"}, "runtime": {"image": "node22"}});
+    let reactor = vault.post("/reactors", &maker, reactor).with_status(201);
     let identity = AgeIdentity::generate();
     let public = identity.public_text();
     let file = vault.directory().join("tenant.age");
     let done = export(&vault, &file, &[&public]).with_code(0);
-    assert!(done.stdout.contains("tokens:        3\n"), "{}", done.stdout);
+    for number in ["tokens:        3\n", "reactors:      1\n"] {
+        assert!(done.stdout.contains(number), "{}", done.stdout);
+    }
     let sealed = fs::read(&file).unwrap();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(!vault.directory().join("tenant.age.partial").exists());
     let plain = open(&identity, &sealed).unwrap();
     let all = json_lines(&plain);
     assert_eq!((&all[0]["kind"], &all[0]["version"]), (&json!("header"), &json!(1)));
-    assert_eq!(all.last().unwrap()["kind"], "end");
+    let end = all.last().unwrap();
+    assert_eq!((&end["kind"], &end["tokens"]), (&json!("end"), &json!(3)));
+    assert_eq!((&end["applications"], &end["reactors"]), (&json!(4), &json!(1)));
     let count = |kind: &str| all.iter().filter(|line| line["kind"] == kind).count();
-    assert_eq!((count("tenant"), count("application"), count("token")), (1, 3, 3));
+    assert_eq!((count("tenant"), count("application"), count("token")), (1, 4, 3));
+    // A program moves with all that its owner reads of it.
+    let mut line = all.iter().find(|line| line["kind"] == "reactor").unwrap().clone();
+    line.as_object_mut().unwrap().remove("kind");
+    assert_eq!(line, vault.get(&format!("/reactors/{}", reactor.id()), &maker).json);
+    assert_eq!(line["configuration"]["KEY"], "of the destination");
     for secret in ["\"987\"", "\"cvc\"", "mARKforeign", &vault.keys.private, &stranger.id] {
         assert!(!plain.contains(secret), "{secret}");
     }

@@ -19,6 +19,7 @@ use crate::domain::application::{ApiKey, Application};
 use crate::domain::audit::{Act, Actor};
 use crate::domain::id::TenantId;
 use crate::domain::proxy::Proxy;
+use crate::domain::reactor::Reactor;
 use crate::domain::tenant::Tenant;
 use crate::domain::time::Timestamp;
 use crate::domain::token::Token;
@@ -48,6 +49,7 @@ pub enum ExportItem<'a> {
     /// The first line, with the time of the snapshot.
     Header(Timestamp),
     Proxy(&'a Proxy),
+    Reactor(&'a Reactor),
     Tenant(&'a Tenant),
     /// Without its card verification code.
     Token(&'a Token),
@@ -58,6 +60,7 @@ pub enum ExportItem<'a> {
 pub struct ExportSummary {
     pub applications: u64,
     pub proxies: u64,
+    pub reactors: u64,
     pub tokens: u64,
     pub webhooks: u64,
     /// Records that did not open and are missing from the export.
@@ -187,6 +190,10 @@ impl<W: Write> Lines<W> {
         lines.each(|lines, proxy: &Proxy| {
             add(&mut lines.summary.proxies);
             lines.put(ExportItem::Proxy(proxy))
+        })?;
+        lines.each(|lines, reactor: &Reactor| {
+            add(&mut lines.summary.reactors);
+            lines.put(ExportItem::Reactor(reactor))
         })?;
         lines.each(|lines, webhook: &Webhook| {
             add(&mut lines.summary.webhooks);

@@ -84,11 +84,12 @@ fn show(command: &ExportCommand, file: &Path, done: &Value) {
         let number = |name: &str| done.get(name).and_then(Value::as_u64).unwrap_or(0);
         format!(
             "The export is written.\n  file:          {}\n  tokens:        {}\n  applications:  {}\n  \
-             proxies:       {}\n  webhooks:      {}",
+             proxies:       {}\n  reactors:      {}\n  webhooks:      {}",
             file.display(),
             number("tokens"),
             number("applications"),
             number("proxies"),
+            number("reactors"),
             number("webhooks")
         )
     };

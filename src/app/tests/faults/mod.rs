@@ -5,6 +5,7 @@
 
 mod answers;
 mod children;
+mod exported;
 mod rows;
 mod scene;
 
