@@ -72,6 +72,38 @@ fn backups_are_taken_when_they_are_due_and_the_newest_are_kept() {
 }
 
 #[test]
+fn a_backup_of_a_clock_that_was_ahead_is_neither_kept_nor_proven_in_place_of_newer_ones() {
+    for keep in [1, 2] {
+        let directory = TestDirectory::new();
+        let plan = BackupPlan { keep, ..plan(directory.path()) };
+        let (vault, clock) = with_clock();
+        let ahead = 365 * DAY;
+        let take = || {
+            block_on(vault.create_id(draft("before a backup")));
+            let taken = block_on(vault.app.backups().take_due(&plan)).unwrap().unwrap().unwrap();
+            (taken.at, file_name(taken.at, &vault.app.backups().mark().unwrap()))
+        };
+        clock.advance(ahead);
+        let (_, stale) = take();
+        clock.set_back(ahead);
+        for round in 1..=keep {
+            let (at, new) = take();
+            let there = names(&directory);
+            assert!(there.contains(&new), "{there:?}");
+            assert_eq!(there.contains(&stale), round < keep, "{there:?}");
+            let proven = block_on(vault.app.backups().prove_due(&plan)).unwrap().unwrap();
+            assert_eq!(proven.unwrap().backup_at, at);
+            clock.advance(2 * DAY);
+        }
+        // Nor does a damaged file with a name of the future hide the newest backup.
+        let (at, _) = take();
+        fs::write(directory.join(&stale), "cut").unwrap();
+        let proven = block_on(vault.app.backups().prove_due(&plan)).unwrap().unwrap();
+        assert_eq!(proven.unwrap().backup_at, at);
+    }
+}
+
+#[test]
 fn a_restored_copy_counts_and_removes_only_backups_that_it_made() {
     let (directory, place) = (TestDirectory::new(), TestDirectory::new());
     let plan = plan(directory.path());

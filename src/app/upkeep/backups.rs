@@ -122,13 +122,13 @@ impl Backups<'_> {
         }
         self.begin(&BackupState { failed_at: Some(start), ..state }).await?;
         let path = plan.directory.join(file_name(start, &self.mark()?));
-        let written = self.back_up_at(path, Actor::System, start).await;
+        let written = self.back_up_at(path.clone(), Actor::System, start).await;
         let taken = match written {
             Ok(written) => {
                 let series = Series::of(&written.manifest);
                 let (directory, keep) = (plan.directory.clone(), plan.keep);
                 // A file that could not be removed is tried again after the next backup.
-                spawn_blocking(move || prune(&directory, keep, &series)).await.ok();
+                spawn_blocking(move || prune(&directory, keep, &series, &path)).await.ok();
                 Ok(Taken {
                     at: written.manifest.created_at(),
                     bytes: written.file_bytes,
@@ -161,14 +161,20 @@ impl Backups<'_> {
             return Ok(None);
         }
         self.begin(&BackupState { proof_failed_at: Some(start), ..state }).await?;
-        let id = meta::file_id(&self.vault.snapshot()?)?.map(|id| id.to_string());
+        let snapshot = self.vault.snapshot()?;
+        let own = Series {
+            file_id: meta::file_id(&snapshot)?.map(|id| id.to_string()),
+            timeline: Some(snapshot.moment()?.timeline),
+        };
+        let master = self.vault.masters.of(&snapshot)?.as_ref().clone();
+        drop(snapshot);
+        let now_name = file_name(start, &self.mark()?);
         let (directory, archive) = (plan.directory.clone(), self.vault.archive.directory());
         let scratch = scratch(&directory, &self.mark()?);
-        let master = self.vault.masters.of(&self.vault.snapshot()?)?.as_ref().clone();
         let (clock, allowance) =
             (self.vault.clock.clone(), self.vault.floor.as_ref().map(DiskFloor::allowance));
         let proven = spawn_blocking(move || {
-            let newest = newest(&directory, id.as_deref())?;
+            let newest = newest(&directory, &own, &now_name)?;
             require_space(allowance.as_ref(), &directory, &newest)?;
             let proof =
                 prove(&newest, archive.as_deref(), &scratch, (master, clock), &Arc::default())?;
@@ -232,12 +238,28 @@ fn not_now(error: Error) -> BackupFailure {
     }
 }
 
-/// The newest backup that does not belong to another vault. A backup with an unreadable manifest is
-/// included, so that the proof reports its damage.
-fn newest(directory: &Path, file_id: Option<&str>) -> Result<PathBuf, ProofFailure> {
-    let mut own = scheduled(directory).map_err(ProofFailure::Scratch)?;
-    own.retain(|path| is_of(path, file_id) != Some(false));
-    own.pop().ok_or(ProofFailure::NoBackup)
+/// The newest backup that does not belong to another vault. The number of the last batch gives the
+/// order, since a clock that was ahead gives names of the future. Backups from before this vault was
+/// restored or promoted are older than its own. A backup with an unreadable manifest is placed by
+/// its name, so that the proof reports its damage; a name after `now_name` says nothing.
+fn newest(directory: &Path, own: &Series, now_name: &str) -> Result<PathBuf, ProofFailure> {
+    let (mut newest, mut unreadable) = (None, None);
+    for path in scheduled(directory).map_err(ProofFailure::Scratch)? {
+        match Reader::open(&path) {
+            Ok(backup) if backup.is_of(own.file_id.as_deref()) => {
+                let manifest = backup.manifest();
+                let place = (Series::of(manifest) == *own, manifest.sequence, path);
+                newest = newest.max(Some(place));
+            }
+            Ok(_) => (),
+            Err(_) if path.file_name().is_some_and(|name| name <= now_name) => {
+                unreadable = Some(path);
+            }
+            Err(_) => (),
+        }
+    }
+    let readable = newest.map(|(_, _, path)| path);
+    readable.max(unreadable).ok_or(ProofFailure::NoBackup)
 }
 
 /// The restored file needs about the size of the data file, at times a little more. The size of the
@@ -274,13 +296,21 @@ impl Series {
 /// Removes the oldest backups beyond `keep`. Files without a name of the schedule, incomplete files
 /// and backups of other vaults are neither counted nor removed, nor are those from before this
 /// vault was restored or promoted: a trial restore must not push out the backups of the vault in
-/// service.
-fn prune(directory: &Path, keep: usize, own: &Series) -> io::Result<()> {
-    let mut whole = scheduled(directory)?;
-    whole.retain(|path| Reader::open(path).is_ok_and(|it| Series::of(it.manifest()) == *own));
-    let beyond = whole.len().saturating_sub(keep.max(1));
+/// service. The number of the last batch gives the order, as in [`newest`]; `taken`, the backup that
+/// was just taken, stays in any case.
+fn prune(directory: &Path, keep: usize, own: &Series, taken: &Path) -> io::Result<()> {
+    let mut earlier = Vec::new();
+    for path in scheduled(directory)?.into_iter().filter(|path| path != taken) {
+        if let Ok(backup) = Reader::open(&path)
+            && Series::of(backup.manifest()) == *own
+        {
+            earlier.push((backup.manifest().sequence, path));
+        }
+    }
+    earlier.sort_unstable();
+    let beyond = earlier.len().saturating_sub(keep.saturating_sub(1));
     let directory = Directory::open(directory)?;
-    for path in whole.iter().take(beyond) {
+    for (_, path) in earlier.iter().take(beyond) {
         // The name may lead to another file by now: check the open file again, and remove that one.
         let name = path.file_name().unwrap_or_default();
         if let Some(file) = directory.hold(name)?
@@ -292,13 +322,7 @@ fn prune(directory: &Path, keep: usize, own: &Series) -> io::Result<()> {
     Ok(())
 }
 
-/// `None` if the manifest cannot be read.
-fn is_of(path: &Path, file_id: Option<&str>) -> Option<bool> {
-    let backup = Reader::open(path).ok()?;
-    Some(backup.is_of(file_id))
-}
-
-/// The files with names of the schedule, oldest first.
+/// The files with names of the schedule, in the order of their names.
 fn scheduled(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory)? {
