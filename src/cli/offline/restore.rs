@@ -95,15 +95,16 @@ fn restore(command: &RestoreCommand) -> Result<()> {
     }
     let created_at = restored.manifest.created_at();
     let end = |reached: &Reached| (reached.time.unwrap_or(created_at), reached.has_later);
+    let went_back = went_back(restored.reached.as_ref(), until);
     let took = clock.now().since(start);
     if command.json {
-        show_json(&facts(&place.home, &restored, took));
+        show_json(&facts(&place.home, &restored, went_back, took));
         return Ok(());
     }
     say(&format!(
         "{}     {}\n{}\n  took:          {}\n\nFrom the backup {}:\n{}\n\n\
          Next: install the master key {}, run strongroom verify, then start strongroom serve.\n\
-         Card verification codes are gone: backups do not contain their keys.\n{}{}",
+         Card verification codes are gone: backups do not contain their keys.\n{}{}{}",
         if place.home.is_local() {
             "The data file is restored.\n  data file:"
         } else {
@@ -116,6 +117,7 @@ fn restore(command: &RestoreCommand) -> Result<()> {
         manifest_text(&restored.manifest),
         hex::encode(&restored.contents.master_check),
         missing_text(restored.reached.as_ref().map(end), until),
+        went_back.map(went_back_text).unwrap_or_default(),
         unchecked_text(&keys),
     ));
     Ok(())
@@ -129,7 +131,12 @@ const fn unchecked_text(keys: &[MasterKey]) -> &'static str {
     }
 }
 
-fn facts(home: &VaultHome, restored: &Restored, took: Duration) -> Value {
+fn facts(
+    home: &VaultHome,
+    restored: &Restored,
+    went_back: Option<Timestamp>,
+    took: Duration,
+) -> Value {
     let reached = restored.reached.as_ref();
     let time = reached.and_then(|reached| reached.time);
     let refused = reached.map(|reached| {
@@ -140,6 +147,7 @@ fn facts(home: &VaultHome, restored: &Restored, took: Duration) -> Value {
         "database": (!home.is_local()).then(|| home.to_string()),
         "manifest": manifest_json(&restored.manifest),
         "restored_to": time.unwrap_or_else(|| restored.manifest.created_at()).to_wire(),
+        "clock_was_ahead_at": went_back.map(Timestamp::to_wire),
         "archive_batches": reached.map_or(0, |reached| reached.batches),
         "refused_files": refused.unwrap_or_default(),
         "restored": {
@@ -267,6 +275,20 @@ fn missing_text(reached: Option<(Timestamp, bool)>, until: Option<Timestamp>) ->
     }
 }
 
+/// The latest time of the restored batches, if it is after --until: the clock was set back then, and
+/// a later batch is from before that time.
+fn went_back(reached: Option<&Reached>, until: Option<Timestamp>) -> Option<Timestamp> {
+    reached?.latest.filter(|latest| until.is_some_and(|until| until < *latest))
+}
+
+fn went_back_text(latest: Timestamp) -> String {
+    format!(
+        "\nThe clock was ahead: batches with times up to {} came before the last one of --until and \
+         are restored, too.",
+        latest.shown()
+    )
+}
+
 /// Refuses a directory with files, except the unfinished file of an interrupted restore.
 pub(super) fn refuse_occupied(directory: &Path) -> Result<()> {
     let listed = fs::read_dir(directory)
@@ -285,7 +307,10 @@ pub(super) fn refuse_occupied(directory: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::store::engine::Moment;
 
     #[test]
     fn a_restore_says_from_when_on_writes_are_missing() {
@@ -297,5 +322,22 @@ mod tests {
             let text = missing_text(Some((end, has_later)), Some(until));
             assert!(text.contains(said.as_str()) && !text.contains(unsaid.as_str()), "{text}");
         }
+    }
+
+    #[test]
+    fn a_restore_until_a_time_says_that_the_clock_was_ahead_before_it() {
+        let [until, ahead] = [1, 2].map(Timestamp::from_seconds);
+        let reached = |latest| Reached {
+            moment: Moment::default(),
+            time: Some(until),
+            latest: Some(latest),
+            batches: 1,
+            refused: BTreeSet::new(),
+            has_later: false,
+        };
+        assert_eq!(went_back(Some(&reached(ahead)), Some(until)), Some(ahead));
+        assert!(went_back_text(ahead).contains(&ahead.shown()));
+        assert_eq!(went_back(Some(&reached(until)), Some(until)), None);
+        assert_eq!(went_back(Some(&reached(ahead)), None), None);
     }
 }

@@ -19,7 +19,8 @@ pub struct Replay<'a> {
     pub directory: &'a Path,
     /// The master keys that pieces may be signed under.
     pub keys: &'a [MasterKey],
-    /// Frames after this time are left out.
+    /// The replay ends with the last frame that is not after this time. Frames before it are applied
+    /// with any time, since a clock may have been ahead.
     pub until: Option<Timestamp>,
     /// The timeline to end with, if the archive has several.
     pub timeline: Option<[u8; 16]>,
@@ -31,10 +32,12 @@ pub struct Reached {
     pub moment: Moment,
     /// The time of the last frame; `None` if no frame was applied.
     pub time: Option<Timestamp>,
+    /// The latest time of all applied frames.
+    pub latest: Option<Timestamp>,
     pub batches: u64,
     /// Pieces with batches after the end of their timeline, which were not applied.
     pub refused: BTreeSet<PathBuf>,
-    /// The archive has frames after `until`.
+    /// The archive has frames that `until` left out.
     pub has_later: bool,
 }
 
@@ -47,6 +50,18 @@ pub(in crate::store) struct Walk {
     start: Moment,
     /// The origin that the timeline's pieces must name; `None` before the first crossing.
     origin: Option<Origin>,
+    /// The number of the last frame that is not after `until`.
+    last_in_time: Option<u64>,
+}
+
+/// Where a walk ends.
+#[derive(Debug, Clone, Copy)]
+enum Bound {
+    /// Behind the frame with this number.
+    Batch(u64),
+    End,
+    /// Before the first frame after `until`.
+    Time,
 }
 
 #[derive(Debug)]
@@ -62,8 +77,9 @@ pub(in crate::store) type Sink<'a> =
 impl Walk {
     pub(in crate::store) fn new(vault: [u8; 16], data_format: u32, from: Moment) -> Self {
         let refused = BTreeSet::new();
-        let reached = Reached { moment: from, time: None, batches: 0, refused, has_later: false };
-        Self { vault, data_format, reached, start: from, origin: None }
+        let (time, latest) = (None, None);
+        let reached = Reached { moment: from, time, latest, batches: 0, refused, has_later: false };
+        Self { vault, data_format, reached, start: from, origin: None, last_in_time: None }
     }
 
     /// Checks that the archive has the same history at the current place. An archive that ends
@@ -135,15 +151,44 @@ impl Walk {
         let directory = list(replay)?;
         let mut rows = PendingRows::default();
         let branches = directory.branches(&self.vault);
-        let walked = self.steps((&directory, &branches), replay, is_stopping, (&mut rows, sink));
+        let archive = (&directory, &branches);
+        let bound = if replay.until.is_some() { Bound::Time } else { Bound::End };
+        let mut walked = self.steps(archive, (replay, bound), is_stopping, (&mut rows, sink));
+        if walked.is_ok()
+            && self.reached.has_later
+            && let Some(last) = self.last_in_time(archive, replay, is_stopping)
+        {
+            let bound = Bound::Batch(last);
+            walked = self.steps(archive, (replay, bound), is_stopping, (&mut rows, sink));
+        }
         rows.flush(&self.reached, sink)?;
         walked
+    }
+
+    /// Looks behind the first frame after `until` for the last one that is not, which a clock that
+    /// was set back has written. A problem ends the search: what is behind it cannot be applied, and
+    /// a restore until a time before it must not need it.
+    fn last_in_time(
+        &mut self,
+        archive: (&ArchiveDirectory, &Branches),
+        replay: Replay<'_>,
+        is_stopping: &dyn Fn() -> bool,
+    ) -> Option<u64> {
+        let mut ahead = Self::new(self.vault, self.data_format, self.reached.moment);
+        ahead.origin = self.origin;
+        let (mut rows, mut drop_rows) =
+            (PendingRows::default(), |_: Vec<RowChange>, _: &Reached| Ok(()));
+        let out: (_, &mut Sink<'_>) = (&mut rows, &mut drop_rows);
+        let walked = ahead.steps(archive, (replay, Bound::End), is_stopping, out);
+        let last = ahead.last_in_time?;
+        self.reached.has_later = walked.is_err() || last < ahead.reached.moment.sequence;
+        Some(last)
     }
 
     fn steps(
         &mut self,
         (directory, branches): (&ArchiveDirectory, &Branches),
-        replay: Replay<'_>,
+        (replay, bound): (Replay<'_>, Bound),
         is_stopping: &dyn Fn() -> bool,
         (rows, sink): (&mut PendingRows, &mut Sink<'_>),
     ) -> Result<(), WalkFailure> {
@@ -161,7 +206,8 @@ impl Walk {
                     let path = directory.piece_path(&name);
                     let piece = self.piece(&path, &name, replay.keys);
                     let piece = piece.map_err(|it| ArchiveProblem::Piece(path.clone(), it))?;
-                    let is_done = self.apply(&piece, &path, (replay, limit), (rows, sink))?;
+                    let until = (replay.until, bound);
+                    let is_done = self.apply(&piece, &path, (until, limit), (rows, sink))?;
                     if is_done {
                         return Ok(());
                     }
@@ -190,12 +236,12 @@ impl Walk {
         Ok(piece)
     }
 
-    /// Returns true if the next frame is later than `until`.
+    /// Returns true at the bound.
     fn apply(
         &mut self,
         piece: &Piece,
         path: &Path,
-        (replay, limit): (Replay<'_>, u64),
+        ((until, bound), limit): ((Option<Timestamp>, Bound), u64),
         (rows, sink): (&mut PendingRows, &mut Sink<'_>),
     ) -> Result<bool, WalkFailure> {
         let diverged = |last| ArchiveProblem::Diverged(path.to_path_buf(), last);
@@ -218,17 +264,25 @@ impl Walk {
             if frame.sequence > limit {
                 break;
             }
-            if replay.until.is_some_and(|until| frame.time > until) {
+            let is_in_time = until.is_none_or(|until| frame.time <= until);
+            if matches!(bound, Bound::Time) && !is_in_time {
                 self.reached.has_later = true;
                 return Ok(true);
+            }
+            if is_in_time {
+                self.last_in_time = Some(frame.sequence);
             }
             self.reached.moment.sequence = frame.sequence;
             self.reached.moment.digest = frames.digest;
             self.reached.time = Some(frame.time);
+            self.reached.latest = self.reached.latest.max(Some(frame.time));
             self.reached.batches = self.reached.batches.saturating_add(1);
             rows.take(frame.rows);
             if rows.bytes >= APPLY_BATCH_BYTES {
                 rows.flush(&self.reached, sink)?;
+            }
+            if matches!(bound, Bound::Batch(last) if frame.sequence == last) {
+                return Ok(true);
             }
         }
         Ok(false)

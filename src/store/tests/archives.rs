@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::crypto::MasterKey;
@@ -43,12 +44,16 @@ fn commit(store: &Store, change: Change) {
 
 impl Primary {
     fn new() -> Self {
+        Self::with(&Clock::new())
+    }
+
+    fn with(clock: &Clock) -> Self {
         let place = TestDirectory::new();
         for name in ["data", "archive"] {
             fs::create_dir(place.join(name)).unwrap();
         }
         let first = meta::put_master_check(Change::new(), master(b'1').check());
-        let store = Store::create(&place.join("data"), &Clock::new(), first).unwrap();
+        let store = Store::create(&place.join("data"), clock, first).unwrap();
         commit(&store, put(1));
         commit(&store, put(2));
         let tail = store.log_source().unwrap().tail(None).unwrap().unwrap();
@@ -188,6 +193,34 @@ fn a_restore_until_a_time_ends_with_the_last_batch_of_that_time() {
     }
     let early = Timestamp::from_seconds(1);
     assert!(matches!(primary.restore_by(Some(early), &keys), Err(RestoreFailure::Later(_))));
+}
+
+#[test]
+fn a_restore_until_a_time_has_every_batch_of_that_time_also_if_the_clock_was_ahead() {
+    let clock = Clock::new();
+    let mut primary = Primary::with(&clock);
+    primary.piece(&[3]);
+    clock.advance(Duration::from_hours(1));
+    let ahead = primary.piece(&[4]);
+    clock.set_back(Duration::from_hours(1));
+    let right = primary.piece(&[5, 6]);
+    assert!(right.time < ahead.time, "frames have the times of their writes");
+    let until = clock.now();
+    let keys = [master(b'1')];
+    let check = |primary: &Primary, has_later| {
+        let (reached, restored) = primary.restore_by(Some(until), &keys).unwrap();
+        assert_eq!(keys_of(&restored), [1, 2, 3, 4, 5, 6]);
+        restored.close();
+        assert_eq!((reached.time, reached.latest), (Some(right.time), Some(ahead.time)));
+        assert_eq!((reached.batches, reached.has_later), (4, has_later));
+    };
+    check(&primary, false);
+    clock.advance(Duration::from_mins(1));
+    let later = primary.piece(&[7, 8]);
+    check(&primary, true);
+    // A restore that ends before a damaged piece does not need it.
+    fs::write(primary.path(&later), "damaged").unwrap();
+    check(&primary, true);
 }
 
 #[test]

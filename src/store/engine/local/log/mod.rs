@@ -50,7 +50,6 @@ pub(super) struct Log {
     retired: Vec<ClosedSegment>,
     /// The place of the next frame.
     end: Position,
-    last_time: Timestamp,
     /// The offset and the head of the last frame that this process wrote to the newest segment.
     last_head: Option<(u64, [u8; frame::HEAD_BYTES])>,
     buffer: Vec<u8>,
@@ -100,7 +99,6 @@ impl Log {
             forget_before: 0,
             retired: Vec::new(),
             end,
-            last_time: Timestamp::from_micros(0),
             last_head: None,
             buffer: Vec::new(),
             has_failed: false,
@@ -115,7 +113,7 @@ impl Log {
         segment_bytes: u64,
         scan: reader::Scan,
     ) -> Result<Self, StorageFailure> {
-        let reader::Scan { end, newest, older, last_time, last_frame, torn, .. } = scan;
+        let reader::Scan { end, newest, older, last_frame, torn, .. } = scan;
         erase::settle(volume.as_ref(), newest.as_ref(), (last_frame, torn))?;
         let filled = newest.len()?;
         let is_fresh = filled == FIRST_FRAME;
@@ -130,7 +128,7 @@ impl Log {
         let spare = find_spare(volume.as_ref(), lineage, end.sequence);
         let spare = spare?;
         let log = Self::new(volume, lineage, segment_bytes, (newest, end));
-        Ok(Self { older: older.collect(), spare, last_time, ..log })
+        Ok(Self { older: older.collect(), spare, ..log })
     }
 
     pub(super) const fn end(&self) -> Position {
@@ -152,13 +150,13 @@ impl Log {
         self.older.len().saturating_add(1)
     }
 
-    /// Writes a frame and returns when it is durable. The time never goes back.
+    /// Writes a frame and returns when it is durable. Times go back when the clock is set back: the
+    /// sequence number is the order, and a restore until a time expects this.
     pub(super) fn append(
         &mut self,
         time: Timestamp,
         rows: &[RowChange],
     ) -> Result<(), StorageFailure> {
-        let time = time.max(self.last_time);
         self.buffer.clear();
         frame::encode(self.end.sequence, time, rows, &mut self.buffer).map_err(
             |frame::TooLarge| StorageFailure::Impossible("a batch is too large for the log"),
@@ -182,7 +180,6 @@ impl Log {
         self.has_failed = false;
         self.last_head = self.buffer.first_chunk().map(|head| (self.end.offset, *head));
         self.end.pass(self.buffer.get(..frame_bytes).unwrap_or_default());
-        self.last_time = time;
         // Releases the memory of an exceptionally large batch.
         self.buffer.shrink_to(LOG_BUFFER_BYTES);
         Ok(())

@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use crate::bounds::{ARCHIVE_PIECE_BYTES_MAX, LOG_SEGMENT_BYTES};
 use crate::domain::hex;
-use crate::domain::time::Timestamp;
 use crate::store::engine::local::log::Position;
 use crate::store::engine::local::log::end::OTHER_DATA_FILE;
 use crate::store::engine::local::log::frame::{
@@ -27,7 +26,6 @@ pub(in crate::store) struct Scan {
     pub(super) newest: Arc<dyn VolumeFile>,
     /// Oldest first.
     pub(super) older: Vec<OpenSegment>,
-    pub(super) last_time: Timestamp,
     /// Offset and length of the last frame, if it is in the newest segment.
     pub(super) last_frame: Option<(u64, usize)>,
     /// A part of the next frame is there.
@@ -65,7 +63,7 @@ pub(in crate::store) fn scan(
         return Err(missing(from.segment));
     }
     let Some(last) = numbers.last().copied() else { return Ok(None) };
-    let (mut at, mut last_time) = (from, Timestamp::from_micros(0));
+    let mut at = from;
     let mut older = Vec::new();
     for number in numbers.iter().copied().filter(|number| *number < from.segment) {
         let segment = open(volume, number)?;
@@ -83,7 +81,6 @@ pub(in crate::store) fn scan(
                 break;
             }
             last_frame = Some((at.offset, bytes.len()));
-            last_time = last_time.max(frame.time);
             at.pass(&bytes);
             found(frame, at.digest)?;
         }
@@ -93,7 +90,7 @@ pub(in crate::store) fn scan(
         if at.segment == last {
             let (torn, is_cut_off) = segment.torn(at, header.used_from, last_frame.is_some())?;
             let newest = Arc::from(segment.file);
-            let scan = Scan { end: at, newest, older, last_time, last_frame, is_cut_off, torn };
+            let scan = Scan { end: at, newest, older, last_frame, is_cut_off, torn };
             return Ok(Some(scan));
         }
         before = Some(at);
