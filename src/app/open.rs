@@ -222,8 +222,8 @@ pub(in crate::app) fn start(
 
 /// Compares the records with the newest checkpoint.
 fn check_records(app: Vault, have_digests: bool) -> Result<Vault, VaultFailure> {
-    match app.snapshot().and_then(|snapshot| app.audit().records_are_current(&snapshot)) {
-        Ok(true) if have_digests => Ok(app),
+    match app.snapshot().and_then(|snapshot| app.audit().rolled_back(&snapshot)) {
+        Ok(shards) if have_digests && shards.is_empty() => Ok(app),
         // Serve the vault anyway, and report the finding.
         Ok(_) => {
             app.audit_watch.find(AuditFinding::ForeignRecords);

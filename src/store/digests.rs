@@ -12,6 +12,9 @@
 //! the digest (40), sealed. The generation is the number of transactions that changed records of the
 //! shard. Rows of scopes are in [`Table::Counts`], rows of shards in [`Table::Meta`].
 //!
+//! A checkpoint of the audit chain signs the generation and the digest of each shard
+//! ([`crate::store::chain::ShardStates`]), so that older rows of one shard are found.
+//!
 //! The rows of the tenants' shards open only with the [`Shards`] that they were written under, so a
 //! store whose assignment of tenants was changed behind its back is refused. The vault's own row is
 //! older than the assignment of a vault that moved to a database.
@@ -171,7 +174,7 @@ impl RecordDigests {
         Ok(digests)
     }
 
-    pub fn whole(&self) -> DigestState {
+    pub fn whole(&self) -> SetDigest {
         whole_of(&self.shards)
     }
 
@@ -194,7 +197,7 @@ impl RecordDigests {
         for tally in self.scopes.values() {
             sum.combine(&tally.digest);
         }
-        sum == self.whole().digest
+        sum == self.whole()
     }
 
     pub(super) fn sealer(&self) -> Arc<DigestSealer> {
@@ -221,14 +224,10 @@ impl RecordDigests {
     }
 }
 
-/// The digest of all records. Generations only grow, so their sum does too.
-pub fn whole_of(shards: &OfShards) -> DigestState {
-    let mut whole = DigestState::default();
-    for state in shards.values() {
-        whole.generation = whole.generation.saturating_add(state.generation);
-        whole.sequence = whole.sequence.max(state.sequence);
-        whole.digest.combine(&state.digest);
-    }
+/// The digest of all records.
+pub fn whole_of(shards: &OfShards) -> SetDigest {
+    let mut whole = SetDigest::default();
+    shards.values().for_each(|state| whole.combine(&state.digest));
     whole
 }
 

@@ -47,7 +47,7 @@ pub use batch::Verdict;
 pub use change::{Change, NewEvent, SealedEntries};
 pub use compact::{CompactForecast, CompactSummary};
 pub use cvc_keys::{CvcKeyName, CvcKeys};
-pub use digests::{DigestState, RecordDigests, whole_of};
+pub use digests::{RecordDigests, whole_of};
 pub use engine::departure::Departure;
 #[cfg(test)]
 pub(crate) use engine::local::database::guard_pages;

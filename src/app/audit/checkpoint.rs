@@ -248,7 +248,10 @@ impl Audit<'_> {
             return Ok(None);
         }
         let system = self.vault.keys().system();
-        let records = self.record_state(snapshot)?;
+        let (state, states) = self.record_states(snapshot)?;
+        if !Checkpoint::newest_states(snapshot)?.rolled_back_in(&states).is_empty() {
+            self.vault.audit_watch.find(AuditFinding::ForeignRecords);
+        }
         let statement = Statement {
             signed: SignatureKind::Checkpoint,
             file: file_id(snapshot)?,
@@ -256,9 +259,9 @@ impl Audit<'_> {
             previous,
             at: self.vault.now(),
             signer: system.signer(),
-            state: records,
+            state,
         };
-        let change = statement.sign(system.signing()).keep(&heads);
+        let change = statement.sign(system.signing()).keep(&heads, &states);
         Ok(Some(change.and(expect_signer(self.vault, snapshot)?)))
     }
 

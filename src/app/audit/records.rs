@@ -11,10 +11,8 @@ use crate::app::findings::Report;
 use crate::crypto::SystemKeys;
 use crate::domain::audit::{Act, AuditEntry, EntityKind};
 use crate::domain::id::{SessionId, TenantId, TokenId};
-use crate::store::chain::{Checkpoint, RecordState};
-use crate::store::{
-    DigestState, RecordDigests, Shard, Snapshot, StorageFailure, Table, tables, whole_of,
-};
+use crate::store::chain::{Checkpoint, RecordState, ShardState, ShardStates};
+use crate::store::{RecordDigests, Shard, Snapshot, StorageFailure, Table, tables, whole_of};
 
 /// Records that are in the file although their newest entry in the chain deleted or expired them.
 /// Only such records are kept in memory; an intact file has none.
@@ -163,24 +161,29 @@ impl<'a> EndedRecords<'a> {
 }
 
 impl Audit<'_> {
-    /// For the next checkpoint. The default when the digest is missing.
-    pub(super) fn record_state(self, snapshot: &Snapshot) -> Result<RecordState, Error> {
+    /// For the next checkpoint: all shards as one, and each. The defaults when a digest is missing.
+    pub(super) fn record_states(
+        self,
+        snapshot: &Snapshot,
+    ) -> Result<(RecordState, ShardStates), Error> {
         let system = self.vault.keys().system();
         let Some(shards) = RecordDigests::shards_of(snapshot, system.digests())? else {
-            return Ok(RecordState::default());
+            return Ok((RecordState::default(), ShardStates::default()));
         };
-        let DigestState { generation, digest, .. } = whole_of(&shards);
-        let count = u64::try_from(digest.count()).unwrap_or(0);
-        let commitment = system.digests().commitment(&digest, generation);
-        Ok(RecordState { generation, count, commitment })
+        let states = ShardStates::new(shards.iter().map(|(shard, it)| {
+            let commitment = system.digests().commitment(&it.digest, it.generation);
+            (*shard, ShardState { generation: it.generation, commitment })
+        }));
+        let count = u64::try_from(whole_of(&shards).count()).unwrap_or(0);
+        Ok((states.whole(count), states))
     }
 
-    /// False when the newest checkpoint names a later state of the records than the file has, or a
-    /// different state of the same generation.
-    pub(in crate::app) fn records_are_current(self, snapshot: &Snapshot) -> Result<bool, Error> {
-        let known = Checkpoint::newest(snapshot)?.and_then(|newest| newest.records());
-        let now = self.record_state(snapshot)?;
-        Ok(known.is_none_or(|known| now.generation > known.generation || now == known))
+    /// The shards of which the newest checkpoint names a later state of the records than the file
+    /// has, or a different state of the same generation.
+    pub(in crate::app) fn rolled_back(self, snapshot: &Snapshot) -> Result<Vec<Shard>, Error> {
+        let known = Checkpoint::newest_states(snapshot)?;
+        let (_, now) = self.record_states(snapshot)?;
+        Ok(known.rolled_back_in(&now).into_iter().map(|(shard, _)| shard).collect())
     }
 
     /// Compares the stored digests with the records and reports differences. Returns the stored
@@ -219,10 +222,15 @@ impl Audit<'_> {
                         one was rolled back with its records";
             report.find(String::from(text));
         }
-        if !self.records_are_current(snapshot)? {
-            let text =
-                "records: the newest checkpoint knows other or later ones: they were rolled back";
-            report.find(String::from(text));
+        for shard in self.rolled_back(snapshot)? {
+            let whose = if shard == Shard::VAULT && stored.shards().len() == 1 {
+                String::from("records")
+            } else {
+                format!("records of shard {}", shard.number())
+            };
+            report.find(format!(
+                "{whose}: the newest checkpoint knows other or later ones: they were rolled back"
+            ));
         }
         Ok(Some(stored))
     }

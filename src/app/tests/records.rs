@@ -2,17 +2,21 @@
 //! records. The engine accepts them, and `verify` finds them.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::app::audit::watch::AuditFinding;
 use crate::app::tests::audit::two_days;
-use crate::app::tests::{TestVault, draft, expiring, named, prepared_key};
-use crate::app::{Error, ExportQuery, Step, TrustAnchors, Walk};
+use crate::app::tests::{
+    TestVault, draft, everything, expiring, named, new_caller, prepared_key, tenant_draft,
+};
+use crate::app::{ApplicationChange, Caller, Error, ExportQuery, Step, TrustAnchors, Walk, Write};
 use crate::clock::Clock;
 use crate::crypto::KeyPurpose;
-use crate::store::tests::block_on;
+use crate::domain::access::Access;
 use crate::store::tests::disk::TestDisk;
-use crate::store::{Change, Store, Table, tables};
+use crate::store::tests::{block_on, shards};
+use crate::store::{Change, Shard, Store, Table, tables};
 
 type Rows = BTreeMap<(Table, Vec<u8>), Vec<u8>>;
 
@@ -171,6 +175,103 @@ fn records_that_are_rolled_back_under_the_chain_are_found_at_the_start_and_ever_
     });
 }
 
+/// A vault with 16 shards, and the caller of a tenant in another shard than the vault's caller. Both
+/// tenants have written, and the chain is signed.
+fn in_shards() -> (TestVault, Arc<Caller>) {
+    let (key, value) = shards::row(16);
+    let added = Rows::from([((Table::Meta, key.clone()), value)]);
+    let vault = replant(&TestVault::new(), &added, |table, it| table == Table::Meta && it == key);
+    let other = block_on(async {
+        for _ in crate::waiting::steps("a tenant in another shard") {
+            let tenant = vault.app.access().create_tenant(tenant_draft("other")).await.unwrap().id;
+            let caller = new_caller(&vault.app, tenant, &everything()).await;
+            if shard_of(&vault, &caller) != shard_of(&vault, &vault.caller) {
+                return caller;
+            }
+        }
+        panic!("all tenants are in one shard")
+    });
+    block_on(async {
+        write_in_other_shard(&vault, &other).await;
+        vault.create_id(draft("one")).await;
+        vault.app.audit().sign().await.unwrap();
+    });
+    vault.assert_clean();
+    (vault, other)
+}
+
+fn shard_of(vault: &TestVault, caller: &Caller) -> Shard {
+    vault.app.store().shards().of_scope(caller.tenant.id.bytes())
+}
+
+async fn write_in_other_shard(vault: &TestVault, other: &Arc<Caller>) {
+    for value in ["one", "two", "three", "four", "five"] {
+        vault.app.tokens(other).create(draft(value), &Write::plain()).await.unwrap();
+    }
+}
+
+/// Takes all rights from the application of the vault's caller.
+async fn take_rights(vault: &TestVault) {
+    let change = |_: &_| {
+        let (name, access) = (String::from("no rights"), Access::new(vec![], vec![]));
+        Ok(ApplicationChange { name, access, allowed_origins: None })
+    };
+    let (tenant, application) = (vault.caller.tenant.id, vault.caller.application.id);
+    let access = vault.app.access();
+    access.update_application(tenant, application, None, &change, &Write::plain()).await.unwrap();
+}
+
+#[test]
+fn a_shard_that_is_rolled_back_is_found_although_another_one_was_written_since() {
+    let (vault, other) = in_shards();
+    let (tenant, shard) = (vault.caller.tenant.id, shard_of(&vault, &vault.caller));
+    let old = rows(&vault);
+    block_on(async {
+        take_rights(&vault).await;
+        vault.app.audit().sign().await.unwrap();
+        write_in_other_shard(&vault, &other).await;
+    });
+    vault.assert_clean();
+    let digests = [
+        (Table::Counts, tables::digests(tenant.bytes())),
+        (Table::Meta, tables::meta::audit_records(shard)),
+    ];
+    let vault = replant(&vault, &old, |table, key| {
+        (table == Table::Applications && key.starts_with(tenant.bytes()))
+            || digests.contains(&(table, key.to_vec()))
+    });
+    assert_ne!(vault.caller.application.access, Access::new(vec![], vec![]));
+    assert_eq!(vault.app.audit().news(), Some(AuditFinding::ForeignRecords));
+    let shard = shard.number();
+    assert_finds(&vault, &[&format!("records of shard {shard}: the newest checkpoint knows")]);
+    // The next checkpoint signs the older state, and is found by those who have no key.
+    block_on(async {
+        vault.app.access().create_tenant(tenant_draft("later")).await.unwrap();
+        vault.app.audit().sign().await.unwrap();
+        let found = vault.app.audit().inspect(&TrustAnchors::default()).await.unwrap().findings;
+        let text = format!("shard {shard}: the records at the checkpoint");
+        assert!(matches!(&found[..], [one] if one.starts_with(&text)), "{found:?}");
+    });
+    assert_finds(&vault, &[&format!("audit chain: shard {shard}: the records")]);
+}
+
+#[test]
+fn a_shard_that_is_rolled_back_while_the_server_runs_is_told_at_the_next_checkpoint() {
+    let (vault, other) = in_shards();
+    let place = tables::meta::audit_records(shard_of(&vault, &vault.caller));
+    let store = vault.app.store();
+    let old = store.snapshot().unwrap().value(Table::Meta, &place).unwrap().unwrap();
+    block_on(async {
+        take_rights(&vault).await;
+        vault.app.audit().sign().await.unwrap();
+        assert_eq!(vault.app.audit().news(), None);
+        store.amend(Change::new().put(Table::Meta, place, old)).unwrap();
+        write_in_other_shard(&vault, &other).await;
+        vault.app.audit().sign().await.unwrap();
+    });
+    assert_eq!(vault.app.audit().news(), Some(AuditFinding::ForeignRecords));
+}
+
 #[test]
 fn what_was_lost_since_the_last_checkpoint_is_found_by_its_entries() {
     let vault = TestVault::new();
@@ -200,7 +301,7 @@ fn digests_that_are_taken_away_are_missed_and_not_made_up() {
 fn an_api_key_that_is_put_back_is_found_by_its_id() {
     let vault = TestVault::new();
     let (tenant, application) = (vault.caller.tenant.id, vault.caller.application.id);
-    let write = crate::app::Write::plain();
+    let write = Write::plain();
     let new = block_on(vault.app.access().create_key(tenant, application, None, None, &write));
     let id = new.unwrap().outcome.key.id;
     let old = rows(&vault);

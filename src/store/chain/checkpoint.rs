@@ -4,12 +4,14 @@
 //! body. The body is the signing key's number (4), the number of entries of the previous checkpoint
 //! (8), the time (8), the link (32), and the state of the records: their generation (8), their
 //! number (8) and a commitment to their digest (32). The value in the file is a version byte (1),
-//! the body, the signature, and the [`Heads`] of several chains.
+//! the body and the signature. If there are several shards, the lists of their [`Heads`] and of
+//! their [`ShardStates`] follow, which the link and the commitment sign.
 
 use crate::crypto::{Link, SIGNATURE_BYTES, SigningKey, is_signed_by};
 use crate::domain::time::Timestamp;
 use crate::store::chain::heads::Heads;
 use crate::store::chain::row::Head;
+use crate::store::chain::states::ShardStates;
 use crate::store::change::Change;
 use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Snapshot;
@@ -32,13 +34,13 @@ pub struct Checkpoint {
     pub signature: [u8; SIGNATURE_BYTES],
 }
 
-/// The state of the live records at a checkpoint.
+/// The state of the live records of all shards at a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RecordState {
-    /// 0 if the checkpoint does not cover the records.
+    /// The sum of the shards' generations; 0 if the checkpoint does not cover the records.
     pub generation: u64,
     pub count: u64,
-    /// Made by [`crate::crypto::DigestKey::commitment`].
+    /// To the states of all shards, as [`ShardStates::whole`] makes it.
     pub commitment: [u8; 32],
 }
 
@@ -117,11 +119,20 @@ impl Checkpoint {
         .concat()
     }
 
-    pub(in crate::store) fn value(&self, heads: &Heads) -> Vec<u8> {
-        [&[VERSION], self.body().as_slice(), &self.signature, &heads.encode()].concat()
+    pub(in crate::store) fn value(&self, heads: &Heads, states: &ShardStates) -> Vec<u8> {
+        let mut value = [&[VERSION], self.body().as_slice(), &self.signature].concat();
+        if !heads.is_one() || !states.is_one() {
+            value.extend(heads.list());
+            value.extend(states.list());
+        }
+        value
     }
 
-    pub(in crate::store) fn decode(sequence: &[u8], value: &[u8]) -> Option<(Self, Heads)> {
+    /// `None` unless the heads and the states are exactly those that were signed.
+    pub(in crate::store) fn decode(
+        sequence: &[u8],
+        value: &[u8],
+    ) -> Option<(Self, Heads, ShardStates)> {
         let sequence = u64::from_be_bytes(sequence.try_into().ok()?);
         let mut rest = value.strip_prefix(&[VERSION])?;
         let signer = u32::from_be_bytes(take(&mut rest)?);
@@ -133,7 +144,15 @@ impl Checkpoint {
         let state = RecordState { generation, count, commitment: take(&mut rest)? };
         let signature = take(&mut rest)?;
         let checkpoint = Self { sequence, previous, at, link, signer, state, signature };
-        Some((checkpoint, Heads::decode(checkpoint.head(), rest)?))
+        if rest.is_empty() {
+            let (heads, states) = (Heads::of_one(checkpoint.head()), ShardStates::of_one(state));
+            return Some((checkpoint, heads, states));
+        }
+        let (heads, states) = (Heads::take(&mut rest)?, ShardStates::take(&mut rest)?);
+        let are_signed =
+            heads.position() == checkpoint.head() && states.whole(state.count) == state;
+        let has_one_form = checkpoint.value(&heads, &states) == value;
+        (are_signed && has_one_form).then_some((checkpoint, heads, states))
     }
 
     pub fn newest(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
@@ -141,6 +160,17 @@ impl Checkpoint {
     }
 
     pub fn newest_with_heads(snapshot: &Snapshot) -> Result<Option<(Self, Heads)>, StorageFailure> {
+        Ok(Self::newest_row(snapshot)?.map(|(newest, heads, _)| (newest, heads)))
+    }
+
+    /// The states of the records at the newest checkpoint; empty if it does not cover them.
+    pub fn newest_states(snapshot: &Snapshot) -> Result<ShardStates, StorageFailure> {
+        Ok(Self::newest_row(snapshot)?.map(|(_, _, states)| states).unwrap_or_default())
+    }
+
+    fn newest_row(
+        snapshot: &Snapshot,
+    ) -> Result<Option<(Self, Heads, ShardStates)>, StorageFailure> {
         let last = snapshot.range_backwards(&Table::AuditCheckpoints.whole())?.next();
         Ok(last.transpose()?.and_then(|(key, value)| Self::decode(&key, &value)))
     }
@@ -150,7 +180,8 @@ impl Checkpoint {
         count_max: usize,
     ) -> Result<Vec<(Self, Heads)>, StorageFailure> {
         let stored = snapshot.first(&Table::AuditCheckpoints.whole(), count_max)?;
-        Ok(stored.iter().filter_map(|(key, value)| Self::decode(key, value)).collect())
+        let decoded = stored.iter().filter_map(|(key, value)| Self::decode(key, value));
+        Ok(decoded.map(|(checkpoint, heads, _)| (checkpoint, heads)).collect())
     }
 
     /// Reads the start of the chain; `None` if the chain starts at its first entry.
@@ -162,21 +193,23 @@ impl Checkpoint {
         let value = snapshot.value(Table::Meta, meta::AUDIT_START)?;
         Ok(value.as_deref().and_then(|value| {
             let (sequence, value) = value.split_at_checked(8)?;
-            Self::decode(sequence, value)
+            Self::decode(sequence, value).map(|(start, heads, _)| (start, heads))
         }))
     }
 
-    pub fn keep(&self, heads: &Heads) -> Change {
+    pub fn keep(&self, heads: &Heads, states: &ShardStates) -> Change {
         let key = tables::audit_checkpoints(self.sequence);
         Change::new()
             .expect_absent(Table::AuditCheckpoints, key.clone())
             .put(Table::Meta, meta::AUDIT_NEWEST_CHECKPOINT.to_vec(), key.clone())
-            .put(Table::AuditCheckpoints, key, self.value(heads))
+            .put(Table::AuditCheckpoints, key, self.value(heads, states))
     }
 
     /// Makes this checkpoint the start of the chain. Older entries may be removed afterwards.
     pub fn keep_as_start(&self, heads: &Heads) -> Change {
-        let value = [self.sequence.to_be_bytes().as_slice(), &self.value(heads)].concat();
+        // A start does not cover the records.
+        let value = self.value(heads, &ShardStates::default());
+        let value = [self.sequence.to_be_bytes().as_slice(), &value].concat();
         Change::new().put(Table::Meta, meta::AUDIT_START.to_vec(), value)
     }
 }

@@ -18,6 +18,7 @@ use crate::store::chain::heads::Heads;
 use crate::store::chain::row::{AuditRow, Head};
 use crate::store::chain::rows::{ChainRows, scopes_by_shard};
 use crate::store::chain::signers::{Signer, Signers};
+use crate::store::chain::states::{Rollback, ShardStates};
 use crate::store::engine::Row;
 use crate::store::failure::StorageFailure;
 use crate::store::snapshot::Snapshot;
@@ -63,7 +64,7 @@ pub struct Inspection {
     rows_in_table: u64,
     rows_seen: u64,
     /// The next checkpoint, which some chain has not reached yet.
-    target: Option<(Checkpoint, Heads)>,
+    target: Option<(Checkpoint, Heads, ShardStates)>,
     /// The checkpoints behind it.
     checkpoints: Box<dyn Iterator<Item = Result<Row, StorageFailure>> + Send>,
     newest_known: Option<u64>,
@@ -79,6 +80,8 @@ pub struct Inspection {
     /// The last position where each chain was valid, for the texts of findings.
     anchors: Heads,
     previous_checkpoint: u64,
+    /// The states of the records at the last checkpoint that covers them.
+    states: ShardStates,
     expected: TrustAnchors,
     receipt_is_met: bool,
     report: ChainReport,
@@ -128,6 +131,7 @@ impl Inspection {
             unlinked: BTreeSet::new(),
             anchors: Heads::default(),
             previous_checkpoint: 0,
+            states: ShardStates::default(),
             expected: *expected,
             receipt_is_met: false,
             report: ChainReport::default(),
@@ -166,7 +170,7 @@ impl Inspection {
         loop {
             let (target, reached) = (&self.target, &self.reached);
             let is_before = |shard: Shard| {
-                let to = target.as_ref().map(|(_, heads)| heads.of(shard).next);
+                let to = target.as_ref().map(|(_, heads, _)| heads.of(shard).next);
                 to.is_none_or(|to| reached.of(shard).next < to)
             };
             for (shard, rows) in self.rows.iter_mut().filter(|(shard, _)| is_before(**shard)) {
@@ -175,9 +179,9 @@ impl Inspection {
                 }
             }
             let is_reached = |(shard, head): (Shard, Head)| reached.of(shard).next >= head.next;
-            let met = self.target.take_if(|(_, heads)| heads.all().all(is_reached));
-            let Some((checkpoint, heads)) = met else { return Ok(None) };
-            self.meet(&checkpoint, &heads);
+            let met = self.target.take_if(|(_, heads, _)| heads.all().all(is_reached));
+            let Some((checkpoint, heads, states)) = met else { return Ok(None) };
+            self.meet(&checkpoint, &heads, states);
             self.next_checkpoint()?;
         }
     }
@@ -209,7 +213,7 @@ impl Inspection {
         }
         let end = self.reached.position();
         let mut beyond: u64 = 0;
-        if let Some((checkpoint, _)) = self.target.take() {
+        if let Some((checkpoint, ..)) = self.target.take() {
             beyond = 1;
             self.previous_checkpoint = checkpoint.sequence;
         }
@@ -392,7 +396,7 @@ impl Inspection {
         }
     }
 
-    fn meet(&mut self, checkpoint: &Checkpoint, heads: &Heads) {
+    fn meet(&mut self, checkpoint: &Checkpoint, heads: &Heads, states: ShardStates) {
         let (at, before) = (checkpoint.sequence, self.previous_checkpoint);
         self.report.checkpoints = self.report.checkpoints.saturating_add(1);
         if checkpoint.previous != before {
@@ -404,7 +408,7 @@ impl Inspection {
             self.report.find(format!("the checkpoint of {at} entries {text}"));
             return;
         }
-        self.meet_records(checkpoint);
+        self.meet_records(checkpoint, states);
         if !self.heads.is_one() {
             self.meet_signed(checkpoint.head());
         }
@@ -436,24 +440,22 @@ impl Inspection {
 }
 
 impl Inspection {
-    /// Checks that the generation of the records does not decrease between checkpoints.
-    fn meet_records(&mut self, checkpoint: &Checkpoint) {
-        let (at, before) = (checkpoint.sequence, self.report.records);
-        let now = checkpoint.records();
-        if let (Some(before), Some(now)) = (before, now) {
-            if now.generation < before.generation {
-                self.report.find(format!(
-                    "the records at the checkpoint of {at} entries are older than at the one before \
-                     it: they were rolled back"
-                ));
-            } else if now.generation == before.generation && now != before {
-                self.report.find(format!(
-                    "the records at the checkpoint of {at} entries are others than at the one before \
-                     it, although nothing was written in between: they were rolled back"
-                ));
-            }
+    /// Checks that the records of no shard go back between checkpoints.
+    fn meet_records(&mut self, checkpoint: &Checkpoint, states: ShardStates) {
+        let Some(records) = checkpoint.records() else { return };
+        let at = checkpoint.sequence;
+        for (shard, rollback) in self.states.rolled_back_in(&states) {
+            let how = match rollback {
+                Rollback::Older => "are older than at the one before it",
+                Rollback::Other => {
+                    "are others than at the one before it, although nothing was written in between"
+                }
+            };
+            let text = format!("the records at the checkpoint of {at} entries {how}");
+            self.find(shard, format!("{text}: they were rolled back"));
         }
-        self.report.records = now.or(before);
+        self.report.records = Some(records);
+        self.states = states;
     }
 }
 

@@ -8,7 +8,8 @@
 //! previous link is 32 zeros.
 //!
 //! A checkpoint ([`checkpoint`]) signs the link at a number of entries, the position of the
-//! previous checkpoint, so that a missing checkpoint is noticed, and the state of the live records.
+//! previous checkpoint, so that a missing checkpoint is noticed, and the state of the live records
+//! of each shard.
 //! When old entries are removed, the new start of the chain is signed in the same way. The signing
 //! keys are in [`signers`].
 pub mod checkpoint;
@@ -18,6 +19,7 @@ mod receipt;
 pub(in crate::store) mod row;
 pub(in crate::store) mod rows;
 pub mod signers;
+mod states;
 
 pub use checkpoint::{Checkpoint, Receipt, RecordState, SignatureKind, Statement};
 pub use heads::Heads;
@@ -26,3 +28,4 @@ pub use receipt::{decode_receipt, encode_receipt};
 pub use row::{AuditRow, Head};
 pub use rows::{ChainRows, MergedRows, scopes_by_shard};
 pub use signers::{Handover, Signers};
+pub use states::{ShardState, ShardStates};

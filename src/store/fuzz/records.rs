@@ -128,8 +128,8 @@ pub(crate) fn keys(data: &[u8]) {
     if let Some(row) = AuditRow::decode(key, value) {
         assert_eq!((row.key().as_slice(), row.value().as_slice()), (key, value));
     }
-    if let Some((checkpoint, heads)) = Checkpoint::decode(key, value) {
-        assert_eq!(checkpoint.value(&heads), value, "a checkpoint has one form");
+    if let Some((checkpoint, heads, states)) = Checkpoint::decode(key, value) {
+        assert_eq!(checkpoint.value(&heads, &states), value, "a checkpoint has one form");
     }
     if let Some((at, tenant)) = tables::expiry_time(key).zip(owner) {
         table.is_row_of(&tenant, key, value);

@@ -8,7 +8,7 @@ use crate::domain::time::Timestamp;
 use crate::secret::Secret;
 use crate::store::chain::{
     ChainReport, ChainRows, Checkpoint, Handover, Head, Heads, Inspection, Receipt, RecordState,
-    SignatureKind, Statement, TrustAnchors,
+    ShardStates, SignatureKind, Statement, TrustAnchors,
 };
 use crate::store::chain::{decode_receipt, encode_receipt};
 use crate::store::tests::disk::TestDisk;
@@ -50,7 +50,7 @@ fn sign_as(store: &Store, key: &SigningKey, signer: u32, state: RecordState) {
     let (heads, at) = (Heads::read(&snapshot).unwrap(), Timestamp::from_seconds(1_800_000_001));
     let statement = statement(SignatureKind::Checkpoint, heads.position(), previous, at);
     let statement = Statement { signer, state, ..statement };
-    commit(store, statement.sign(key).keep(&heads));
+    commit(store, statement.sign(key).keep(&heads, &ShardStates::default()));
 }
 
 fn receipt(store: &Store) -> Receipt {
@@ -449,7 +449,7 @@ fn a_chain_that_was_signed_anew_by_another_key_is_found_by_who_knows_the_old_one
         let place = tables::audit_checkpoints(it.sequence);
         // As it would be stored without an existing one.
         let again = open(&TestDisk::new());
-        commit(&again, statement.sign(&stranger).keep(&heads));
+        commit(&again, statement.sign(&stranger).keep(&heads, &ShardStates::default()));
         let value = again.snapshot().unwrap().value(Table::AuditCheckpoints, &place).unwrap();
         change = change.put(Table::AuditCheckpoints, place, value.unwrap());
     }
@@ -465,7 +465,11 @@ fn a_chain_that_was_signed_anew_by_another_key_is_found_by_who_knows_the_old_one
 
 #[test]
 fn records_that_go_back_from_one_checkpoint_to_the_next_are_found() {
-    let state = |generation, count| RecordState { generation, count, commitment: [9; 32] };
+    let state = |generation, count: u8| RecordState {
+        generation,
+        count: u64::from(count),
+        commitment: [count; 32],
+    };
     let found = |states: &[RecordState]| {
         let store = chain();
         for records in states {

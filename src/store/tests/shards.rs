@@ -9,8 +9,8 @@ use crate::secret::Secret;
 use crate::store::alarm::Alarm;
 use crate::store::batch::Batch;
 use crate::store::chain::{
-    ChainReport, Checkpoint, Heads, Inspection, Receipt, RecordState, SignatureKind, Statement,
-    TrustAnchors,
+    ChainReport, Checkpoint, Heads, Inspection, Receipt, RecordState, ShardState, ShardStates,
+    SignatureKind, Statement, TrustAnchors,
 };
 use crate::store::engine::memory::MemoryEngine;
 use crate::store::engine::{Engine as _, Row, Turns, lane_of};
@@ -77,7 +77,7 @@ fn sign(store: &Store) {
         signer: 1,
         state: RecordState::default(),
     };
-    commit(store, statement.sign(&signing()).keep(&heads));
+    commit(store, statement.sign(&signing()).keep(&heads, &ShardStates::default()));
 }
 
 /// A vault of eight tenants whose first tokens are from before it had shards.
@@ -144,8 +144,8 @@ fn the_digests_of_shards_add_up_and_count_what_is_there() {
     let stored = RecordDigests::read(&snapshot, &digest_key()).unwrap().unwrap();
     let counted = RecordDigests::count(&snapshot, &digest_key()).unwrap();
     assert!(stored.add_up());
-    assert_eq!(whole_of(stored.shards()).digest, counted.whole().digest);
-    assert_eq!(stored.whole().digest.count(), 8 + 8 * 5);
+    assert_eq!(whole_of(stored.shards()), counted.whole());
+    assert_eq!(stored.whole().count(), 8 + 8 * 5);
     for (scope, state) in counted.scopes() {
         assert_eq!(stored.of(scope), state.digest);
     }
@@ -265,6 +265,48 @@ fn an_assignment_of_tenants_that_was_changed_is_refused_at_the_next_start() {
     }
     commit(&store, Change::new().delete(Table::Meta, key));
     assert!(open(&engine).keep_digests(&digest_key()).is_err(), "it is no vault without shards");
+}
+
+#[test]
+fn a_checkpoint_has_the_heads_and_the_states_that_it_signs_and_no_others() {
+    let (_, store) = vault();
+    let snapshot = store.snapshot().unwrap();
+    let before_shards = Checkpoint::oldest(&snapshot, 1).unwrap().remove(0).1;
+    let of_shards = Heads::read(&snapshot).unwrap();
+    let shards: [&[u16]; 4] = [&[], &[0], &[5], &[0, 3, 16]];
+    for (heads, shards) in [before_shards, of_shards]
+        .iter()
+        .flat_map(|heads| shards.iter().map(move |shards| (heads, shards)))
+    {
+        let state = |shard: &u16| {
+            let commitment = [3; 32];
+            (Shard::new(*shard), ShardState { generation: u64::from(*shard) + 1, commitment })
+        };
+        let states = ShardStates::new(shards.iter().map(state));
+        let statement = Statement {
+            signed: SignatureKind::Checkpoint,
+            file: FILE,
+            head: heads.position(),
+            previous: 0,
+            at: AT,
+            signer: 1,
+            state: states.whole(7),
+        };
+        let checkpoint = statement.sign(&signing());
+        let key = tables::audit_checkpoints(checkpoint.sequence);
+        let decode = |value: &[u8]| Checkpoint::decode(&key, value);
+        let value = checkpoint.value(heads, &states);
+        let listed = value.len() - (1 + 4 + 3 * 8 + 32 + 8 + 32 + 64);
+        let is_one = heads.is_one() && shards.iter().all(|shard| *shard == 0);
+        assert_eq!(listed == 0, is_one, "{heads:?} {states:?}");
+        assert_eq!(decode(&value), Some((checkpoint, heads.clone(), states)));
+        assert_eq!(decode(&[value.as_slice(), &[0]].concat()), None);
+        for place in value.len() - listed..value.len() {
+            let mut changed = value.clone();
+            changed[place] ^= 1;
+            assert_eq!(decode(&changed), None, "{place} of {}", value.len());
+        }
+    }
 }
 
 #[test]
