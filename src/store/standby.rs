@@ -12,7 +12,7 @@ use crate::domain::time::Timestamp;
 use crate::store::archive::chain::ArchiveProblem;
 use crate::store::archive::format::mark_name;
 use crate::store::archive::mark::TimelineEnd;
-use crate::store::archive::replay::{Reached, Replay, Walk, WalkFailure};
+use crate::store::archive::replay::{Reached, Replay, Walk, WalkFailure, list};
 use crate::store::backup::reader::Reader;
 use crate::store::batch::Batch;
 use crate::store::engine::Moment;
@@ -118,17 +118,20 @@ impl Standby {
         replay: Replay<'_>,
         is_stopping: &dyn Fn() -> bool,
     ) -> Result<Reached, StandbyFailure> {
-        let mut walk = Walk::new(self.vault, opening::FORMAT, self.moment);
+        let walk = Walk::new(self.vault, opening::FORMAT, self.moment);
+        let mut walk = walk.with_chosen(self.mark.next);
         let Self { data, moment, mark, .. } = self;
         let walked = walk.run(replay, is_stopping, &mut |rows, reached| {
             let state = fresh(reached.moment.timeline, Origin::default(), reached.moment);
-            let next = StandbyMark { time: reached.time.unwrap_or(mark.time), ..*mark };
+            // What a promotion chose continues the timeline that the standby followed then.
+            let next = mark.next.filter(|_| reached.moment.timeline == moment.timeline);
+            let at = StandbyMark { time: reached.time.unwrap_or(mark.time), next };
             file::commit_with(&data.database, |transaction| {
                 file::write(transaction, rows)?;
                 state.write(transaction)?;
-                next.write(transaction)
+                at.write(transaction)
             })?;
-            (*moment, *mark) = (reached.moment, next);
+            (*moment, *mark) = (reached.moment, at);
             Ok(())
         });
         walked?;
@@ -146,8 +149,10 @@ impl Standby {
         if let Some(replay) = archive {
             let timeline = self.moment.timeline;
             let path = replay.directory.join(mark_name(&timeline));
+            let listed = list(replay).map_err(StandbyFailure::Archive)?;
             match read_end(replay.directory, &timeline, keys)? {
-                Some(end) if Some(end.next) == self.mark.next => (),
+                // With pieces of that timeline, a copy of this standby was promoted.
+                Some(end) if Some(end.next) == self.mark.next && !listed.has_begun(&end.next) => (),
                 Some(_) => return Err(StandbyFailure::OtherPromoted(path)),
                 None => {
                     self.catch_up(replay, &|| false)?;

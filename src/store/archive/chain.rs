@@ -58,6 +58,8 @@ pub enum ArchiveProblem {
         /// A piece of the branch.
         piece: PathBuf,
     },
+    /// The mark leads to this timeline, which was left before.
+    Circle(PathBuf, [u8; 16]),
     Directory(PathBuf, io::Error),
     /// The piece's changes up to this batch differ from the history so far.
     Diverged(PathBuf, u64),
@@ -70,6 +72,8 @@ pub enum ArchiveProblem {
         before: PathBuf,
     },
     Piece(PathBuf, InvalidPiece),
+    /// A promotion of this standby wrote the mark and was cut off.
+    Unfinished(PathBuf),
     /// No piece and no mark leads to this timeline.
     UnknownTimeline(PathBuf, [u8; 16]),
 }
@@ -89,6 +93,15 @@ impl ArchiveDirectory {
 
     pub fn piece_path(&self, name: &PieceName) -> PathBuf {
         self.path.join(name.to_string())
+    }
+
+    pub(in crate::store) fn mark_path(&self, timeline: &[u8; 16]) -> PathBuf {
+        self.path.join(mark_name(timeline))
+    }
+
+    /// True if a vault has archived on this timeline, or has ended it.
+    pub(in crate::store) fn has_begun(&self, timeline: &[u8; 16]) -> bool {
+        self.last_of(timeline).is_some() || TimelineEnd::has_name(&self.path, timeline)
     }
 
     /// The piece with the last archived batch of a timeline.
@@ -174,7 +187,7 @@ impl ArchiveDirectory {
         branches: &Branches,
         replay: Replay<'_>,
     ) -> Result<Step, ArchiveProblem> {
-        let mark = self.path.join(mark_name(&place.timeline));
+        let mark = self.mark_path(&place.timeline);
         let crossing = match replay.timeline {
             Some(target) if target == place.timeline => None,
             Some(target) => {
@@ -245,9 +258,8 @@ impl ArchiveDirectory {
         timeline: &[u8; 16],
         keys: &[MasterKey],
     ) -> Result<Option<Crossing>, ArchiveProblem> {
-        let end = TimelineEnd::read(&self.path, timeline, keys).map_err(|invalid| {
-            ArchiveProblem::Piece(self.path.join(mark_name(timeline)), invalid)
-        })?;
+        let end = TimelineEnd::read(&self.path, timeline, keys)
+            .map_err(|invalid| ArchiveProblem::Piece(self.mark_path(timeline), invalid))?;
         Ok(end.map(|end| Crossing {
             from: Origin { timeline: end.timeline, sequence: end.last },
             digest: Some(end.digest),
@@ -292,11 +304,13 @@ impl ArchiveProblem {
         match self {
             Self::Behind(path, _)
             | Self::Branched { piece: path, .. }
+            | Self::Circle(path, _)
             | Self::Directory(path, _)
             | Self::Diverged(path, _)
             | Self::Forked(path, _)
             | Self::Missing { before: path, .. }
             | Self::Piece(path, _)
+            | Self::Unfinished(path)
             | Self::UnknownTimeline(path, _) => path,
         }
     }
@@ -314,6 +328,10 @@ impl ArchiveProblem {
                 hex::encode(branch),
                 hex::encode(own)
             ),
+            Self::Circle(_, next) => format!(
+                "name the timeline to end with: --timeline {} for strongroom restore or promote",
+                hex::encode(next)
+            ),
             Self::Diverged(..) => String::from(
                 "begin with a backup of the vault whose changes you want, from after an old copy of \
                  its data directory was put back, or restore with --until a time before that",
@@ -330,6 +348,9 @@ impl ArchiveProblem {
                  before the gap",
             ),
             Self::Piece(_, invalid) => piece_advice(invalid),
+            Self::Unfinished(_) => {
+                String::from("run strongroom promote again: it finishes the promotion")
+            }
             Self::UnknownTimeline(..) => String::from(
                 "name a timeline of the archive: the names of its files contain the timelines",
             ),
@@ -374,6 +395,11 @@ impl fmt::Display for ArchiveProblem {
                  changes would be missing",
                 hex::encode(branch)
             ),
+            Self::Circle(_, next) => write!(
+                f,
+                "the mark leads back to the timeline {}, which was left before",
+                hex::encode(next)
+            ),
             Self::Diverged(_, last) => write!(
                 f,
                 "up to batch {last}, the file has other changes than the ones before it: two copies \
@@ -389,6 +415,11 @@ impl fmt::Display for ArchiveProblem {
                 write!(f, "the archive lacks the batches {first} to {last}, which come before it")
             }
             Self::Piece(_, invalid) => invalid.fmt(f),
+            Self::Unfinished(_) => write!(
+                f,
+                "a promotion of this standby wrote the mark and was cut off; the timeline that it \
+                 chose has not begun"
+            ),
             Self::UnknownTimeline(_, timeline) => {
                 write!(f, "nothing in the archive leads to the timeline {}", hex::encode(timeline))
             }

@@ -52,6 +52,10 @@ pub(in crate::store) struct Walk {
     origin: Option<Origin>,
     /// The number of the last frame that is not after `until`.
     last_in_time: Option<u64>,
+    /// The timelines that the walk has left.
+    left: BTreeSet<[u8; 16]>,
+    /// The timeline that a promotion of this standby has chosen and may not have begun.
+    chosen: Option<[u8; 16]>,
 }
 
 /// Where a walk ends.
@@ -79,7 +83,22 @@ impl Walk {
         let refused = BTreeSet::new();
         let (time, latest) = (None, None);
         let reached = Reached { moment: from, time, latest, batches: 0, refused, has_later: false };
-        Self { vault, data_format, reached, start: from, origin: None, last_in_time: None }
+        let left = BTreeSet::new();
+        Self {
+            vault,
+            data_format,
+            reached,
+            start: from,
+            origin: None,
+            last_in_time: None,
+            left,
+            chosen: None,
+        }
+    }
+
+    /// Does not enter this timeline unless the archive shows that it has begun.
+    pub(in crate::store) fn with_chosen(self, chosen: Option<[u8; 16]>) -> Self {
+        Self { chosen, ..self }
     }
 
     /// Checks that the archive has the same history at the current place. An archive that ends
@@ -195,6 +214,7 @@ impl Walk {
         while !is_stopping() {
             match directory.step(self.reached.moment, branches, replay)? {
                 Step::Cross(Crossing { from, next, .. }) => {
+                    self.check_crossing(directory, from.timeline, next)?;
                     let beyond = directory.beyond(&from.timeline, from.sequence);
                     self.reached.refused.extend(beyond);
                     self.origin = Some(from);
@@ -213,6 +233,24 @@ impl Walk {
                     }
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Refuses the way into a timeline that was left before, which would never end, and into one
+    /// that only an unfinished promotion of this standby has named.
+    fn check_crossing(
+        &mut self,
+        directory: &ArchiveDirectory,
+        from: [u8; 16],
+        next: [u8; 16],
+    ) -> Result<(), ArchiveProblem> {
+        self.left.insert(from);
+        if self.left.contains(&next) {
+            return Err(ArchiveProblem::Circle(directory.mark_path(&from), next));
+        }
+        if self.chosen == Some(next) && !directory.has_begun(&next) {
+            return Err(ArchiveProblem::Unfinished(directory.mark_path(&from)));
         }
         Ok(())
     }
@@ -289,7 +327,7 @@ impl Walk {
     }
 }
 
-fn list(replay: Replay<'_>) -> Result<ArchiveDirectory, ArchiveProblem> {
+pub(in crate::store) fn list(replay: Replay<'_>) -> Result<ArchiveDirectory, ArchiveProblem> {
     ArchiveDirectory::list(replay.directory)
         .map_err(|error| ArchiveProblem::Directory(replay.directory.to_path_buf(), error))
 }

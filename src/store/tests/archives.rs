@@ -1,6 +1,7 @@
 //! The archive: a backup and the pieces after it restore the store at any batch, and any damage,
 //! forgery or gap is found.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use crate::crypto::MasterKey;
 use crate::domain::hex;
 use crate::domain::time::Timestamp;
 use crate::store::alarm::Alarm;
-use crate::store::archive::format::{HEADER_BYTES, PieceHeader, PieceName};
+use crate::store::archive::format::{HEADER_BYTES, PieceHeader, PieceName, mark_name};
 use crate::store::archive::mark::TimelineEnd;
 use crate::store::archive::reader::Piece;
 use crate::store::archive::{
@@ -30,6 +31,7 @@ use crate::store::tests::{TestDirectory, block_on, has, put};
 use crate::store::{
     Change, LogTail, OpenFailure, RestoreFailure, Standby, StandbyFailure, Store, Table, meta,
 };
+use crate::waiting::steps;
 
 /// A store with a backup after its first two batches, and a directory for its archive.
 struct Primary {
@@ -373,7 +375,7 @@ fn after_a_promotion_the_later_pieces_of_the_old_primary_are_refused() {
     let reached = catch_up(&mut second, &archive).unwrap();
     assert_eq!(reached.moment.timeline, promoted.moment.timeline);
     // A standby with later changes of the old primary cannot follow.
-    let mark = archive.join(crate::store::archive::format::mark_name(&timeline));
+    let mark = archive.join(mark_name(&timeline));
     let hidden = primary.place.join("hidden");
     fs::rename(&mark, &hidden).unwrap();
     // Without the mark, the promoted vault is a branch. All batches before the problem are applied.
@@ -402,7 +404,7 @@ fn a_promotion_that_was_cut_off_is_repeated_with_the_same_timeline() {
     let replay = Replay { directory: &archive, keys: &keys, until: None, timeline: None };
     // A directory has the mark's name, so the mark cannot be written.
     let timeline = standby.place().0.timeline;
-    let mark = archive.join(crate::store::archive::format::mark_name(&timeline));
+    let mark = archive.join(mark_name(&timeline));
     let unfinished = PathBuf::from(format!("{}.unfinished", mark.display()));
     fs::create_dir(&unfinished).unwrap();
     assert!(standby.promote(Some(replay), &keys, &now()).is_err());
@@ -418,6 +420,124 @@ fn a_promotion_that_was_cut_off_is_repeated_with_the_same_timeline() {
         fs::write(&mark, &bytes).unwrap();
         assert!(TimelineEnd::read(&archive, &timeline, &keys).is_err(), "byte {at}");
         bytes[at] ^= 1;
+    }
+}
+
+fn copy_files(from: &Path, to: &Path) {
+    fs::remove_dir_all(to).ok();
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+/// The files of a standby whose promotion was cut off between the mark in the archive and the last
+/// commit, the timeline that it followed, and the one that it chose.
+fn cut_off_promotion(primary: &Primary, name: &str) -> (PathBuf, [u8; 16], [u8; 16]) {
+    let (archive, keys) = (primary.archive(), [master(b'1')]);
+    let replay = Replay { directory: &archive, keys: &keys, until: None, timeline: None };
+    let (data, before) = (primary.place.join(name), primary.place.join("before"));
+    let standby = primary.standby(name);
+    let timeline = standby.place().0.timeline;
+    let mark = mark_name(&timeline);
+    let in_the_way = archive.join(format!("{mark}.unfinished"));
+    fs::create_dir(&in_the_way).unwrap();
+    assert!(standby.promote(Some(replay), &keys, &now()).is_err(), "the timeline is chosen");
+    fs::remove_dir(&in_the_way).unwrap();
+    copy_files(&data, &before);
+    let standby = Standby::open(&data).unwrap();
+    let chosen = standby.promote(Some(replay), &keys, &now()).unwrap().moment.timeline;
+    copy_files(&data, &primary.place.join("finished"));
+    copy_files(&before, &data);
+    (data, timeline, chosen)
+}
+
+#[test]
+fn a_standby_does_not_follow_into_the_timeline_that_its_own_cut_off_promotion_chose() {
+    let mut primary = Primary::new();
+    let fork = primary.piece(&[3]);
+    let (data, timeline, chosen) = cut_off_promotion(&primary, "standby");
+    let (archive, keys) = (primary.archive(), [master(b'1')]);
+    let replay = Replay { directory: &archive, keys: &keys, until: None, timeline: None };
+    let mut standby = Standby::open(&data).unwrap();
+    let followed = catch_up(&mut standby, &archive);
+    let waits = matches!(&followed, Err(StandbyFailure::Archive(ArchiveProblem::Unfinished(_))));
+    assert!(waits, "{followed:?}");
+    drop(standby);
+    let standby = Standby::open(&data).unwrap();
+    assert_eq!(standby.place().0.timeline, timeline);
+    let promoted = standby.promote(Some(replay), &keys, &now()).unwrap().moment;
+    assert_eq!((promoted.timeline, promoted.sequence), (chosen, fork.name.last));
+    assert!(TimelineEnd::read(&archive, &chosen, &keys).unwrap().is_none());
+    let store = Store::open(&data, &Clock::new()).unwrap();
+    let origin = Origin { timeline, sequence: fork.name.last };
+    assert_eq!(store.log_source().unwrap().origin(), origin);
+    commit(&store, put(7));
+    archive_all(&store, &archive, &master(b'1'));
+    store.close();
+    let (_, restored) = primary.restore().unwrap();
+    assert_eq!(keys_of(&restored), [1, 2, 3, 7]);
+    restored.close();
+}
+
+/// The timeline that the cut-off promotion chose then belongs to another vault.
+#[test]
+fn a_standby_follows_a_promoted_copy_of_itself_and_chooses_another_timeline() {
+    let mut primary = Primary::new();
+    primary.piece(&[3]);
+    let (data, _, chosen) = cut_off_promotion(&primary, "standby");
+    let (archive, keys) = (primary.archive(), [master(b'1')]);
+    let replay = Replay { directory: &archive, keys: &keys, until: None, timeline: None };
+    let other = Store::open(&primary.place.join("finished"), &Clock::new()).unwrap();
+    commit(&other, put(7));
+    archive_all(&other, &archive, &master(b'1'));
+    other.close();
+    let early = Standby::open(&data).unwrap().promote(Some(replay), &keys, &now());
+    assert!(matches!(early, Err(StandbyFailure::OtherPromoted(_))), "{early:?}");
+    let mut standby = Standby::open(&data).unwrap();
+    assert_eq!(catch_up(&mut standby, &archive).unwrap().moment.timeline, chosen);
+    let promoted = standby.promote(Some(replay), &keys, &now()).unwrap().moment;
+    assert_ne!(promoted.timeline, chosen);
+    let (reached, restored) = primary.restore().unwrap();
+    assert_eq!(reached.moment.timeline, promoted.timeline);
+    assert_eq!(keys_of(&restored), [1, 2, 3, 7]);
+    restored.close();
+}
+
+#[test]
+fn marks_that_lead_in_a_circle_are_refused() {
+    let mut primary = Primary::new();
+    let piece = primary.piece(&[3]);
+    let (archive, keys) = (primary.archive(), [master(b'1')]);
+    let lineage = primary.store.log_source().unwrap().lineage();
+    let digest = end_digest(&primary.path(&piece), &piece.name).unwrap();
+    let (timeline, other) = (lineage.timeline, [0x55; 16]);
+    let end = TimelineEnd {
+        vault: lineage.vault,
+        timeline,
+        last: piece.name.last,
+        digest,
+        next: timeline,
+        time: piece.time,
+    };
+    let [long, short] = [other, timeline].map(|next| TimelineEnd { next, ..end });
+    let back = TimelineEnd { timeline: other, ..end };
+    let replay = Replay { directory: &archive, keys: &keys, until: None, timeline: None };
+    for (name, marks) in [("short", &[short][..]), ("long", &[long, back])] {
+        for mark in marks {
+            assert!(mark.write(&archive, &keys[0]).unwrap());
+        }
+        let last = marks.last().unwrap();
+        let steps = RefCell::new(steps("the marks lead in a circle"));
+        let is_stopping = || steps.borrow_mut().next().is_none();
+        let followed = primary.standby(name).catch_up(replay, &is_stopping);
+        let Err(StandbyFailure::Archive(problem)) = followed else { panic!("{followed:?}") };
+        let ArchiveProblem::Circle(path, next) = &problem else { panic!("{problem:?}") };
+        assert_eq!((path, *next), (&archive.join(mark_name(&last.timeline)), timeline));
+        assert!(problem.advice().contains(&hex::encode(&timeline)), "{}", problem.advice());
+        for mark in marks {
+            fs::remove_file(archive.join(mark_name(&mark.timeline))).unwrap();
+        }
     }
 }
 
@@ -558,16 +678,9 @@ fn now() -> Restoration {
 /// A copy of the data directory from before the last batches was put back and wrote other batches.
 fn put_back(primary: &mut Primary, piece: &[u8], copy_writes: &[u8]) {
     let (data, copy) = (primary.place.join("data"), primary.place.join("copy"));
-    let copy_files = |from: &Path, to: &Path| {
-        fs::create_dir_all(to).unwrap();
-        for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-            fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
-        }
-    };
     copy_files(&data, &copy);
     primary.piece(piece);
     primary.store.clone().close();
-    fs::remove_dir_all(&data).unwrap();
     copy_files(&copy, &data);
     primary.store = Store::open(&data, &Clock::new()).unwrap();
     for key in copy_writes {
