@@ -7,7 +7,7 @@ use std::thread;
 use crate::bounds::{BACKUP_CHUNKS_AHEAD, DATABASE_LOAD_BYTES};
 use crate::domain::time::Timestamp;
 use crate::store::alarm::Alarm;
-use crate::store::archive::chain::{ArchiveDirectory, ArchiveProblem};
+use crate::store::archive::chain::ArchiveProblem;
 use crate::store::archive::replay::{Reached, Replay, Walk, WalkFailure};
 use crate::store::backup::format::InvalidBackup;
 use crate::store::backup::manifest::Manifest;
@@ -107,10 +107,10 @@ impl Store {
             load(database, &mut backup)?;
             let (mut last, mut mark) = (moment, mark);
             if let Some(archive) = archive {
-                let replayed = replay(database, backup.manifest(), archive)?;
-                last = Some(replayed.moment);
-                mark = mark.and(seen(archive.directory, &replayed.moment.timeline));
-                reached = Some(replayed);
+                let walk = replay(database, backup.manifest(), archive)?;
+                last = Some(walk.reached.moment);
+                mark = mark.and(seen(&walk));
+                reached = Some(walk.reached);
             }
             opening::write(database, mark)?;
             if let Some(last) = last {
@@ -124,11 +124,11 @@ impl Store {
     }
 }
 
-/// Notes the end of the archive. Without the note, all later changes count as unknown.
-fn seen(archive: &Path, timeline: &[u8; 16]) -> Change {
-    let listed = ArchiveDirectory::list(archive).ok();
-    let last = listed.and_then(|listed| listed.last_of(timeline));
-    last.map(|piece| meta::put_archive_seen(timeline, piece.last)).unwrap_or_default()
+/// Notes the end of the archive that the walk saw. All later changes count as unknown: another
+/// vault may have archived them since.
+fn seen(walk: &Walk) -> Change {
+    let timeline = &walk.reached.moment.timeline;
+    walk.seen.map(|last| meta::put_archive_seen(timeline, last)).unwrap_or_default()
 }
 
 impl Database {
@@ -223,14 +223,14 @@ fn replay(
     database: &GuardedDatabase,
     manifest: &Manifest,
     archive: Replay<'_>,
-) -> Result<Reached, RestoreFailure> {
+) -> Result<Walk, RestoreFailure> {
     let mut walk = begin_walk(database, manifest)?;
     let walked = walk.compare(archive).and_then(|()| {
-        walk.run(archive, &|| false, &mut |rows, _| file::commit(database, rows, None))?;
+        walk.run_to_end(archive, &mut |rows, _| file::commit(database, rows, None))?;
         walk.check_timelines(archive)
     });
     match walked {
-        Ok(()) => Ok(walk.reached),
+        Ok(()) => Ok(walk),
         Err(WalkFailure::Archive(problem)) => Err(RestoreFailure::Archive(problem)),
         Err(WalkFailure::Storage(failure)) => Err(failure.into()),
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::bounds::APPLY_BATCH_BYTES;
+use crate::bounds::{APPLY_BATCH_BYTES, ARCHIVE_LOOKS_MAX};
 use crate::crypto::MasterKey;
 use crate::domain::time::Timestamp;
 use crate::store::archive::chain::{ArchiveDirectory, ArchiveProblem, Branches, Crossing, Step};
@@ -56,6 +56,9 @@ pub(in crate::store) struct Walk {
     left: BTreeSet<[u8; 16]>,
     /// The timeline that a promotion of this standby has chosen and may not have begun.
     chosen: Option<[u8; 16]>,
+    /// The last batch of the reached timeline in the pieces that the last run listed: those that
+    /// arrived since then were neither applied nor left out by a choice.
+    pub(in crate::store) seen: Option<u64>,
 }
 
 /// Where a walk ends.
@@ -84,16 +87,9 @@ impl Walk {
         let (time, latest) = (None, None);
         let reached = Reached { moment: from, time, latest, batches: 0, refused, has_later: false };
         let left = BTreeSet::new();
-        Self {
-            vault,
-            data_format,
-            reached,
-            start: from,
-            origin: None,
-            last_in_time: None,
-            left,
-            chosen: None,
-        }
+        let (origin, last_in_time, chosen, seen) = (None, None, None, None);
+        let start = from;
+        Self { vault, data_format, reached, start, origin, last_in_time, left, chosen, seen }
     }
 
     /// Does not enter this timeline unless the archive shows that it has begun.
@@ -181,6 +177,7 @@ impl Walk {
             walked = self.steps(archive, (replay, bound), is_stopping, (&mut rows, sink));
         }
         rows.flush(&self.reached, sink)?;
+        self.seen = directory.last_of(&self.reached.moment.timeline).map(|piece| piece.last);
         walked
     }
 
@@ -202,6 +199,23 @@ impl Walk {
         let last = ahead.last_in_time?;
         self.reached.has_later = walked.is_err() || last < ahead.reached.moment.sequence;
         Some(last)
+    }
+
+    /// Runs again until the archive has nothing new: a vault may write into it meanwhile. A vault
+    /// that writes faster than this applies does not hold it up for ever.
+    pub(in crate::store) fn run_to_end(
+        &mut self,
+        replay: Replay<'_>,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), WalkFailure> {
+        for _ in 0..ARCHIVE_LOOKS_MAX {
+            let before = self.reached.moment;
+            self.run(replay, &|| false, sink)?;
+            if self.reached.has_later || self.reached.moment == before {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn steps(

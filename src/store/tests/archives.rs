@@ -14,6 +14,7 @@ use crate::store::alarm::Alarm;
 use crate::store::archive::format::{HEADER_BYTES, PieceHeader, PieceName, mark_name};
 use crate::store::archive::mark::TimelineEnd;
 use crate::store::archive::reader::Piece;
+use crate::store::archive::replay::Walk;
 use crate::store::archive::{
     ArchiveDirectory, ArchiveProblem, InvalidPiece, PieceSummary, Reached, Replay, Signer,
     end_digest, write_piece,
@@ -755,6 +756,49 @@ fn a_restore_ends_with_the_timeline_that_the_operator_names() {
         assert_eq!(keys_of(&store), keys);
         store.close();
     }
+}
+
+/// A walk from the backup until a time, with the names of the pieces that come back into the archive
+/// while the first rows are applied.
+fn walk_while_pieces_arrive(
+    primary: &Primary,
+    until: Option<Timestamp>,
+    arriving: &[&PieceSummary],
+) -> Walk {
+    let (archive, keys) = (primary.archive(), [master(b'1')]);
+    let hidden = |piece: &PieceSummary| primary.place.join(&piece.name.to_string());
+    for piece in arriving {
+        fs::rename(primary.path(piece), hidden(piece)).unwrap();
+    }
+    let arrive = || {
+        for piece in arriving.iter().filter(|piece| hidden(piece).exists()) {
+            fs::rename(hidden(piece), primary.path(piece)).unwrap();
+        }
+    };
+    let replay = Replay { directory: &archive, keys: &keys, until, timeline: None };
+    let vault = primary.store.log_source().unwrap().lineage().vault;
+    let backup = Reader::open(&primary.place.join("a.backup")).unwrap();
+    let mut walk =
+        Walk::new(vault, backup.manifest().file_format, backup.manifest().moment().unwrap());
+    let mut sink = |_: Vec<RowChange>, _: &Reached| {
+        arrive();
+        Ok(())
+    };
+    walk.run_to_end(replay, &mut sink).unwrap();
+    walk
+}
+
+#[test]
+fn pieces_that_arrive_during_a_restore_are_applied_or_not_counted_as_seen() {
+    let mut primary = Primary::new();
+    let [first, second, third] = [&[3][..], &[4], &[5]].map(|keys| primary.piece(keys));
+    let walk = walk_while_pieces_arrive(&primary, None, &[&second, &third]);
+    assert_eq!(walk.reached.moment.sequence, third.name.last);
+    assert_eq!(walk.seen, Some(third.name.last));
+    // The operator leaves the second piece out, and cannot know of the third.
+    let walk = walk_while_pieces_arrive(&primary, Some(first.time), &[&third]);
+    assert_eq!(walk.reached.moment.sequence, first.name.last);
+    assert_eq!((walk.seen, walk.reached.has_later), (Some(second.name.last), true));
 }
 
 #[test]
