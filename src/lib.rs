@@ -103,9 +103,11 @@
 //! request goes the way above without a connection; its key exists for the call alone.
 //!
 //! Only the commit changes anything. A client that disconnects before it leaves nothing behind;
-//! after it, the writer finishes without the client. One step is different: a card verification
+//! after it, the writer finishes without the client. Two steps are different. A card verification
 //! code is sealed under a key of its minute, and that key is synced to `cvc.keys` before the
-//! decision. A key without a code is harmless and is destroyed in time.
+//! decision. A key without a code is harmless and is destroyed in time. If several processes may
+//! share the vault, the idempotency key of a program is reserved before the program runs
+//! (`app::Idempotency::reserve`). A call that is cut off leaves the reservation until its end.
 //!
 //! # Rules that always hold
 //!

@@ -46,6 +46,10 @@ pub const REACTOR_RESULTS_MAX: usize = 1_000;
 pub const REACTOR_RESULT_BYTES_MAX: usize = 1024 * 1024;
 /// Results are kept for this long.
 pub const REACTOR_RESULT_RETENTION: Duration = Duration::from_hours(24);
+/// A reservation of an idempotency key ends this long after the deadline of its program. Making the
+/// tokens of the result and storing the answer takes a part of it, and the clocks of the processes
+/// may differ by the rest. A repetition waits for it after a process was killed.
+pub const RESERVATION_GRACE: Duration = Duration::from_secs(30);
 /// Pauses before the repetitions of a callback, as published: ten in about two and a half hours.
 pub const CALLBACK_PAUSES: [Duration; 10] = [
     Duration::from_secs(5),

@@ -197,6 +197,51 @@ fn one_idempotency_key_and_one_fingerprint_make_one_token_on_both_processes() {
     }
 }
 
+/// Stores a token, and returns when there is a token with the id in its arguments.
+const WAITS: &str = "module.exports = async ({ args, bt }) => {
+    const made = await bt.tokens.create({ type: 'token', data: 'charge' });
+    for (;;) {
+        try { await bt.tokens.retrieve(args); return { raw: made.id }; }
+        catch { await new Promise((next) => setTimeout(next, 300)); }
+    }
+};";
+
+#[test]
+fn one_idempotency_key_runs_a_program_once_on_both_processes() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let one = first_on(&cluster);
+    let two = one.beside(&url(&one));
+    let (all, key) = (json!([]), &one.keys.private);
+    let program = one.application("private", &["token:create", "token:read"], &all).id();
+    let create = one.key_with("management", &["reactor:create"], &all);
+    let body = json!({"name": "r", "code": WAITS, "application": {"id": program}});
+    let reactor = one.post("/reactors", &create, body).with_status(201).id();
+    let path = format!("/reactors/{reactor}/react");
+    let request = post(&path).key(key).once("charge").json(json!({"args": "paid"}));
+    let tokens = |vault: &Vault| {
+        let page = vault.get("/v2/tokens", key).with_status(200);
+        page.json["data"].as_array().unwrap().len()
+    };
+    let first = thread::scope(|scope| {
+        let first = scope.spawn(|| one.try_send(&request).unwrap());
+        wait_until("the effect of the program", || tokens(&two) == 1);
+        for vault in [&two, &one, &two] {
+            let refused = vault.send(&request).problem(409);
+            assert_eq!(refused.header("retry-after"), Some("1"));
+        }
+        two.token(json!({"type": "token", "data": "x", "id": "paid"}));
+        first.join().unwrap().with_status(200)
+    });
+    assert_eq!(first.header("bt-idempotent-replayed"), None);
+    for vault in [&two, &one] {
+        let again = vault.send(&request).with_status(200);
+        assert_eq!(again.header("bt-idempotent-replayed"), Some("true"));
+        assert_eq!(again.text(), first.text());
+    }
+    assert_eq!(tokens(&one), 2);
+    one.operator(&["audit", "verify"]).with_code(0);
+}
+
 /// Processes over one new database of this cluster.
 fn processes<const COUNT: usize>(cluster: &Arc<Cluster>) -> [Vault; COUNT] {
     let first = first_on(cluster);

@@ -21,6 +21,7 @@ mod proxies;
 mod reactors;
 mod records;
 mod refusals;
+mod reservations;
 mod row_counts;
 mod scrub;
 mod sessions;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use uuid::Uuid;
 
-use crate::app::{Error, InvocationKind, PreparedReaction, ResultState, Write, originated};
+use crate::app::{Error, InvocationKind, PreparedReaction, ResultState, originated};
 use crate::domain::https_url::HttpsUrl;
 use crate::domain::id::{ProxyId, ReactorId, ReactorRequestId};
 use crate::domain::mistakes::Mistakes;
@@ -111,16 +111,19 @@ async fn run(exchange: &Exchange<'_>, id: ReactorId) -> WriteAnswer {
     // Checked before the program has effects: its answer must find room.
     exchange.http.answers.require_room(claimant(Some(caller), exchange.address))?;
     let prepared = reactors.prepare(caller, id, exchange.body.expose(), kind).await?;
+    if let Some(guard) = &exchange.guard {
+        app.idempotency().reserve(guard, prepared.timeout()).await?;
+    }
     let reacted = match reactors.run(caller, &prepared, &hosts, prepared.timeout()).await {
         Ok(reacted) => reacted,
         Err(error) => {
-            let why = Some(answer::refused(&error));
-            reactors.finish(caller, &prepared, why, &Write::plain()).await;
+            let (why, guard) = (answer::refused(&error), exchange.guard.as_ref());
+            reactors.fail(caller, &prepared, why, guard).await;
             return Err(error.into());
         }
     };
     let finished = finish(app, caller, &prepared, reacted).await;
-    tell(exchange, &prepared, &finished).await;
+    tell(exchange, &prepared, &finished).await?;
     Ok(finished?.into_reply())
 }
 
@@ -129,17 +132,20 @@ async fn tell(
     exchange: &Exchange<'_>,
     prepared: &PreparedReaction,
     finished: &Result<Finished, Error>,
-) {
+) -> Result<(), Error> {
     let (caller, reactors) = (exchange.caller, exchange.app.reactors());
-    let error = match finished {
+    let failure = match finished {
         Ok(finished) if finished.failure().is_none() => {
             let render = |(): &()| finished.remembered(prepared);
-            return reactors.finish(caller, prepared, None, &exchange.write(&render)).await;
+            return reactors.finish(caller, prepared, &exchange.write(&render)).await;
         }
         Ok(finished) => finished.failure(),
         Err(error) => Some(answer::refused(error)),
     };
-    reactors.finish(caller, prepared, error, &Write::plain()).await;
+    if let Some(why) = failure {
+        reactors.fail(caller, prepared, why, exchange.guard.as_ref()).await;
+    }
+    Ok(())
 }
 
 /// The lines of a reactor's programs. Reading them counts as reading the reactor.

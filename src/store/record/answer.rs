@@ -14,6 +14,9 @@
 //! Its record begins with another byte than a version. In order: time of the answer, sources (each a
 //! subject's ids, whether the value was the caller's, and the end of a code in the answer), a sealed key that ends with the codes, the
 //! sealed answer.
+//!
+//! A reservation stands in place of an answer while a program runs. Its record begins with a byte of
+//! its own, too; the rest is the time of its end.
 
 use uuid::Uuid;
 
@@ -22,7 +25,7 @@ use crate::domain::container::Container;
 use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin};
 use crate::domain::id::{ApplicationId, KeyId, ProxyId, ReactorId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
-use crate::idempotency::{AnswerStatus, Disclosure, OwnHead, Source, SubjectId};
+use crate::idempotency::{AnswerStatus, Disclosure, OwnHead, RETENTION, Source, SubjectId};
 use crate::secret::Secret;
 use crate::store::record::binary::{Reader, Writer};
 use crate::store::record::encoding::{BadRecord, EncodeFailed};
@@ -52,13 +55,18 @@ pub struct SourcedAnswer {
 #[derive(Debug)]
 pub enum StoredAnswer {
     Plain(AnswerRecord),
+    /// The request is under way in a process until this time at most.
+    Reserved(Timestamp),
     Sourced(SourcedAnswer),
 }
 
 impl StoredAnswer {
-    pub const fn answered_at(&self) -> Timestamp {
+    /// A reservation has the time of an answer that is no longer remembered when the reservation
+    /// ends, so it is replaced and swept as such an answer is.
+    pub fn answered_at(&self) -> Timestamp {
         match self {
             Self::Plain(answer) => answer.answered_at,
+            Self::Reserved(until) => until.minus(RETENTION),
             Self::Sourced(answer) => answer.answered_at,
         }
     }
@@ -84,6 +92,7 @@ const TRANSFORMS: &[Transform] = &[Transform::Redact, Transform::Mask, Transform
 const FINGERPRINTS: &[Fingerprint] = &[Fingerprint::Hidden, Fingerprint::Shown];
 
 /// In place of the version.
+const RESERVED: u8 = 0xfe;
 const SOURCED: u8 = 0xff;
 
 const TEXT: u8 = 0;
@@ -166,10 +175,28 @@ pub fn encode_sourced(answer: &SourcedAnswer) -> Result<Secret<Vec<u8>>, EncodeF
     Ok(bytes)
 }
 
+pub fn encode_reservation(until: Timestamp) -> Result<Secret<Vec<u8>>, EncodeFailed> {
+    let mut out = Writer::with_room(0);
+    out.time(until);
+    let mut bytes = out.finish()?;
+    bytes.expose_mut().insert(0, RESERVED);
+    Ok(bytes)
+}
+
 pub fn decode_stored_answer(bytes: &[u8]) -> Result<StoredAnswer, BadRecord> {
-    let Some((&SOURCED, bytes)) = bytes.split_first() else {
-        return Ok(StoredAnswer::Plain(decode_answer(bytes)?));
-    };
+    match bytes.split_first() {
+        Some((&RESERVED, bytes)) => {
+            let mut record = Reader::new(bytes)?;
+            let until = record.time()?;
+            record.end()?;
+            Ok(StoredAnswer::Reserved(until))
+        }
+        Some((&SOURCED, bytes)) => Ok(StoredAnswer::Sourced(decode_sourced(bytes)?)),
+        Some(_) | None => Ok(StoredAnswer::Plain(decode_answer(bytes)?)),
+    }
+}
+
+fn decode_sourced(bytes: &[u8]) -> Result<SourcedAnswer, BadRecord> {
     let mut record = Reader::new(bytes)?;
     let answered_at = record.time()?;
     let sources = record.list(|it| {
@@ -184,7 +211,7 @@ pub fn decode_stored_answer(bytes: &[u8]) -> Result<StoredAnswer, BadRecord> {
     let until_code_ends = record.optional(|it| Ok(it.counted()?.to_vec()))?;
     let sealed = record.counted()?.to_vec();
     record.end()?;
-    Ok(StoredAnswer::Sourced(SourcedAnswer { answered_at, sources, until_code_ends, sealed }))
+    Ok(SourcedAnswer { answered_at, sources, until_code_ends, sealed })
 }
 
 /// Encodes a record that was read.
@@ -192,6 +219,7 @@ pub fn decode_stored_answer(bytes: &[u8]) -> Result<StoredAnswer, BadRecord> {
 pub fn encode_stored_again(answer: &StoredAnswer) -> Result<Secret<Vec<u8>>, EncodeFailed> {
     match answer {
         StoredAnswer::Plain(record) => encode_answer_again(record),
+        StoredAnswer::Reserved(until) => encode_reservation(*until),
         StoredAnswer::Sourced(answer) => encode_sourced(answer),
     }
 }

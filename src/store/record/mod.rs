@@ -36,7 +36,7 @@ pub use access::{
 pub use answer::encode_stored_again;
 pub use answer::{
     AnswerHead, AnswerRecord, BodyPart, SourcedAnswer, StoredAnswer, StoredPart, decode_answer,
-    decode_stored_answer, encode_answer, encode_answer_again, encode_sourced,
+    decode_stored_answer, encode_answer, encode_answer_again, encode_reservation, encode_sourced,
 };
 pub use audit::{decode_audit, encode_audit};
 pub use backups::{decode_backups, encode_backups};

@@ -12,11 +12,12 @@ use crate::domain::exposure::{Exposure, Extent, Fingerprint, Right, ValueOrigin}
 use crate::domain::hex;
 use crate::domain::id::{ApplicationId, KeyId, ProxyId, ReactorId, TokenId, TokenIntentId};
 use crate::domain::time::Timestamp;
-use crate::idempotency::{AnswerStatus, Disclosure, OwnHead, Source, SubjectId};
+use crate::idempotency::{AnswerStatus, Decision, Disclosure, OwnHead, Source, SubjectId, decide};
 use crate::secret::Secret;
 use crate::store::record::{
     AnswerRecord, HiddenPart, SourcedAnswer, StoredAnswer, StoredPart, decode_answer,
-    decode_hidden, decode_stored_answer, encode_answer_again, encode_hidden, encode_sourced,
+    decode_hidden, decode_stored_answer, encode_answer_again, encode_hidden, encode_reservation,
+    encode_sourced,
 };
 
 fn vectors(file: &str) -> Vec<(String, Value)> {
@@ -214,6 +215,21 @@ proptest! {
         drop(decode_answer(&[&[version], bytes.as_slice()].concat()));
         drop(decode_hidden(&bytes));
     }
+}
+
+#[test]
+fn a_reservation_is_read_as_it_was_written_and_ends_as_the_memory_of_an_answer_does() {
+    let until = Timestamp::from_seconds(1_000_000);
+    let bytes = encode_reservation(until).unwrap().expose().clone();
+    let read = decode_stored_answer(&bytes).unwrap();
+    assert!(matches!(read, StoredAnswer::Reserved(at) if at == until));
+    let before = Timestamp::from_micros(until.micros() - 1);
+    assert_eq!(decide(Some(read.answered_at()), before), Decision::Replay);
+    assert_eq!(decide(Some(read.answered_at()), until), Decision::Proceed);
+    for at in 0..bytes.len() {
+        assert!(decode_stored_answer(&bytes[..at]).is_err(), "cut at {at}");
+    }
+    assert!(decode_stored_answer(&[bytes.as_slice(), &[0]].concat()).is_err());
 }
 
 #[test]

@@ -6,9 +6,14 @@
 //!
 //! An answer has two rows: a small one under the blinded key, which finds the answer, and the
 //! answer itself, ordered by time. So the large rows of new answers are adjacent in the file.
+//!
+//! If several processes may share the vault, the first of two answers to a key is committed, and
+//! the other request gets it as a replay. A program has effects of its own before that, so its key
+//! is reserved for the time of the program ([`Idempotency::reserve`]).
 
 mod created;
 mod remember;
+mod reserve;
 mod sources;
 #[cfg(test)]
 pub(in crate::app) mod tests;
@@ -36,6 +41,8 @@ pub(in crate::app) struct AnswerPlace<'a> {
     blinded: [u8; 16],
     /// `None` for an answer that shows no new token.
     show_again: Option<ShowAgain>,
+    /// The end of the reservation that this request made.
+    reserved: Option<Timestamp>,
 }
 
 /// Renders the answer to the create of a token once more.
@@ -48,7 +55,7 @@ impl<'a> AnswerPlace<'a> {
         id: ReactorRequestId,
     ) -> Self {
         let blinded = keys.lasting().blind(&[b"idempotency of result", id.bytes()]);
-        Self { tenant, keys, blinded, show_again: None }
+        Self { tenant, keys, blinded, show_again: None, reserved: None }
     }
 
     /// The key of the row that finds the answer.
@@ -66,6 +73,8 @@ pub struct Guard {
     show_again: ShowAgain,
     /// The expectations of the look-up before the body was read. The first decision reuses them.
     expected: Lock<Option<Change>>,
+    /// The end of the reservation that the request made, if it made one.
+    reserved: Lock<Option<Timestamp>>,
 }
 
 #[derive(Debug, Default)]
@@ -101,6 +110,7 @@ impl Idempotency<'_> {
             in_flight: Arc::clone(&self.vault.in_flight),
             show_again,
             expected: Lock::default(),
+            reserved: Lock::default(),
         };
         let expected = if let Some(expected) = self.look_up_new(&guard).await? {
             expected
@@ -135,9 +145,10 @@ impl Idempotency<'_> {
     }
 
     /// The expectations under which this request is the first of its key, and the removal of an
-    /// earlier answer that is no longer replayed. If a request of the same key was committed in
-    /// between, the writer refuses the change, and the next look-up finds its answer. The answer is
-    /// shown to the caller with today's rights, and without a caller to the system.
+    /// earlier answer that is no longer replayed, or of the request's own reservation. If a request
+    /// of the same key was committed in between, the writer refuses the change, and the next look-up
+    /// finds its answer. The answer is shown to the caller with today's rights, and without a caller
+    /// to the system.
     pub(in crate::app) fn look_up(
         self,
         snapshot: &Snapshot,
@@ -154,7 +165,8 @@ impl Idempotency<'_> {
         let sealed = snapshot.value(Table::IdempotencyAnswers, &key)?;
         let sealed = sealed.ok_or(Error::Internal(Fault::Dangling))?;
         let stored = open_answer(answer.keys, &key, &sealed)?;
-        if decide(Some(stored.answered_at()), now) == Decision::Replay {
+        let is_own = matches!(stored, StoredAnswer::Reserved(at) if answer.reserved == Some(at));
+        if !is_own && decide(Some(stored.answered_at()), now) == Decision::Replay {
             let replay = self.restore(snapshot, (answer, caller), &key, stored, now)?;
             return Err(Error::Replayed(Box::new(replay)));
         }
@@ -200,8 +212,9 @@ fn blind(caller: &Caller, method: &str, path: &str, key: &str) -> [u8; 16] {
 
 impl Guard {
     pub(in crate::app) fn answer_place(&self) -> AnswerPlace<'_> {
-        let (tenant, keys) = (self.caller.tenant.id, &self.caller.keys);
-        AnswerPlace { tenant, keys, blinded: self.blinded, show_again: Some(self.show_again) }
+        let (tenant, keys, blinded) = (self.caller.tenant.id, &self.caller.keys, self.blinded);
+        let (show_again, reserved) = (Some(self.show_again), *self.reserved.lock());
+        AnswerPlace { tenant, keys, blinded, show_again, reserved }
     }
 
     pub(in crate::app) const fn blinded(&self) -> [u8; 16] {

@@ -65,8 +65,7 @@ impl Idempotency<'_> {
         let AnswerPlace { tenant, keys, blinded, .. } = *of;
         // So the token leads to its answer.
         let now = answer.as_created.unwrap_or(now);
-        let (table, place) =
-            (Table::IdempotencyAnswers, tables::idempotency_answers(now, tenant, &blinded));
+        let place = tables::idempotency_answers(now, tenant, &blinded);
         let mut hidden: SmallVec<[Option<HiddenParts>; 1]> =
             answer.subjects.iter().map(|_| None).collect();
         let mut body: SmallVec<[BodyPart<'_>; 16]> = SmallVec::new();
@@ -115,16 +114,28 @@ impl Idempotency<'_> {
         if let Some(sources) = &answer.sources {
             plain = self.seal_to_sources(snapshot, (of, &place), sources, &plain, now)?;
         }
-        let sealed = keys.seal(table.number(), &place, plain.expose(), self.vault.random());
-        // Its finder would lead to it if it were there.
-        Ok(Change::new()
-            .expect_new(table, place.clone(), snapshot.base())
-            .put(Table::Idempotency, of.finder(), tables::idempotency_time(now))
-            .put(table, place, sealed))
+        Ok(self.put_answer(snapshot, of, (now, place), &plain))
     }
 
-    /// Leaves out deleted and expired subjects. Fails if the caller lacks a right today that the
-    /// first answer needed.
+    /// Puts an encoded answer in the place of this time, and the row that finds it.
+    pub(super) fn put_answer(
+        self,
+        snapshot: &Snapshot,
+        of: &AnswerPlace<'_>,
+        (at, place): (Timestamp, Vec<u8>),
+        plain: &Secret<Vec<u8>>,
+    ) -> Change {
+        let table = Table::IdempotencyAnswers;
+        let sealed = of.keys.seal(table.number(), &place, plain.expose(), self.vault.random());
+        // Its finder would lead to it if it were there.
+        Change::new()
+            .expect_new(table, place.clone(), snapshot.base())
+            .put(Table::Idempotency, of.finder(), tables::idempotency_time(at))
+            .put(table, place, sealed)
+    }
+
+    /// Leaves out deleted and expired subjects. Fails for a reservation, and if the caller lacks a
+    /// right today that the first answer needed.
     pub(super) fn restore(
         self,
         snapshot: &Snapshot,
@@ -135,6 +146,7 @@ impl Idempotency<'_> {
     ) -> Result<Replay, Error> {
         let (record, sources) = match stored {
             StoredAnswer::Plain(record) => (record, Vec::new()),
+            StoredAnswer::Reserved(_) => return Err(Error::InFlight),
             StoredAnswer::Sourced(answer) => {
                 self.open_with_sources(snapshot, (of, caller), place, answer, now)?
             }
