@@ -39,21 +39,22 @@ impl Rotation {
         value.map(|value| Self::decode(*scope, &value).ok_or_else(damaged)).transpose()
     }
 
+    /// The rotation that is worked on.
     pub(in crate::app) fn first(snapshot: &Snapshot) -> Result<Option<Self>, StorageFailure> {
-        Ok(Self::listed(snapshot, 1)?.pop())
+        Ok(Self::all(snapshot)?.into_iter().next())
     }
 
+    /// In the order in which they began. In the order of scopes, one that begins later could come
+    /// before the one that is worked on, whose walk would start over.
     pub(in crate::app) fn all(snapshot: &Snapshot) -> Result<Vec<Self>, StorageFailure> {
-        Self::listed(snapshot, usize::MAX)
-    }
-
-    fn listed(snapshot: &Snapshot, count_max: usize) -> Result<Vec<Self>, StorageFailure> {
-        let found = snapshot.first(&meta::rotations(), count_max)?;
+        let found = snapshot.first(&meta::rotations(), usize::MAX)?;
         let read = |(key, value): &(Vec<u8>, Vec<u8>)| {
             let rotation = meta::rotation_of_key(key).and_then(|scope| Self::decode(scope, value));
             rotation.ok_or_else(damaged)
         };
-        found.iter().map(read).collect()
+        let mut rotations = found.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        rotations.sort_unstable_by_key(|rotation| (rotation.started_at, rotation.scope));
+        Ok(rotations)
     }
 
     fn decode(scope: [u8; 16], value: &[u8]) -> Option<Self> {

@@ -114,11 +114,11 @@ impl KeyRotation<'_> {
         Ok(number)
     }
 
-    /// Takes one small step of the first rotation under way. Only one task may call this, with the
+    /// Takes one small step of the rotation that began first. Only one task may call this, with the
     /// same `walk` each time.
     pub async fn rotate_step(self, walk: &mut Walk) -> Result<Step, Error> {
         self.vault.require_space(Priority::Normal)?;
-        let Some(rotation) = Rotation::first(&self.vault.snapshot()?)? else {
+        let Some(rotation) = self.current(walk)? else {
             let is_forgotten = self.forget_old_masters().await?;
             return Ok(if is_forgotten { Step::MasterReplaced } else { Step::Idle });
         };
@@ -150,6 +150,18 @@ impl KeyRotation<'_> {
             },
             Phase::Settled => self.finish(&rotation, walk).await,
         }
+    }
+
+    /// The rotation of the walk, which need not be searched for among those of all tenants, or the
+    /// next one.
+    fn current(self, walk: &Walk) -> Result<Option<Rotation>, Error> {
+        let snapshot = self.vault.snapshot()?;
+        if let Some(scope) = walk.scope()
+            && let Some(rotation) = Rotation::of(&snapshot, &scope)?
+        {
+            return Ok(Some(rotation));
+        }
+        Ok(Rotation::first(&snapshot)?)
     }
 
     /// Counts the records that the rotation will examine, for the status. It opens no sealed value,

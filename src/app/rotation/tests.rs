@@ -207,6 +207,33 @@ async fn a_new_walk_goes_on_in_any_phase_as_after_a_restart() {
 }
 
 #[tokio::test]
+async fn a_rotation_that_began_later_waits_also_that_of_the_server() {
+    let vault = TestVault::new().await;
+    let (tenant, server) = (*vault.tenant.id.bytes(), SystemKeys::SCOPE);
+    vault.app.rotation().rotate_tenant(vault.tenant.id).await.unwrap();
+    let mut walk = Walk::default();
+    assert_eq!(next(&vault, &mut walk).await, Step::Entered(tenant, Phase::Announced));
+    vault.app.clock().advance(Duration::from_secs(1));
+    vault.app.rotation().rotate_server().await.unwrap();
+    for scope in [tenant, server] {
+        for _ in steps("the phases of a rotation") {
+            match next(&vault, &mut walk).await {
+                Step::Entered(entered, _) => assert_eq!(entered, scope),
+                Step::Finished(finished, unopened) => {
+                    assert_eq!((finished, unopened), (scope, 0));
+                    break;
+                }
+                other @ (Step::Idle
+                | Step::Waiting
+                | Step::MasterReplaced
+                | Step::Walked { .. }) => unexpected(&other),
+            }
+        }
+    }
+    assert_eq!(next(&vault, &mut walk).await, Step::Idle);
+}
+
+#[tokio::test]
 async fn a_rotation_estimates_the_time_that_is_left() {
     let vault = TestVault::new().await;
     for _ in 0..150 {

@@ -66,6 +66,10 @@ pub(super) fn count(snapshot: &Snapshot, scope: &[u8; 16]) -> Result<Work, Error
 }
 
 impl Walk {
+    pub(super) fn scope(&self) -> Option<[u8; 16]> {
+        self.of.map(|(scope, _)| scope)
+    }
+
     /// True if the walk has not entered this scope and phase; it then starts over.
     pub(super) fn is_new_to(&self, rotation: &Rotation) -> bool {
         self.of != Some((rotation.scope, rotation.phase))

@@ -61,7 +61,7 @@ pub(in crate::store) struct Walk {
     pub(in crate::store) seen: Option<u64>,
 }
 
-/// Where a walk ends.
+/// The end of a walk.
 #[derive(Debug, Clone, Copy)]
 enum Bound {
     /// Behind the frame with this number.
