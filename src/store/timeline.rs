@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::clock::Clock;
 use crate::crypto::{MasterKey, Random};
 use crate::store::archive::chain::{ArchiveDirectory, ArchiveProblem};
-use crate::store::archive::mark::TimelineEnd;
+use crate::store::archive::mark::{TimelineEnd, UNKNOWN_DIGEST};
 use crate::store::batch::Batch;
 use crate::store::engine::Moment;
 use crate::store::engine::departure::Departure;
@@ -32,12 +32,14 @@ pub struct NewTimeline {
     /// Why the vault had left its archive, if it had.
     pub departed: Option<Departure>,
     pub mark: TimelineMark,
+    /// The mark at the end of the timeline that the previous one began from.
+    pub origin_mark: TimelineMark,
 }
 
-/// The mark at the end of the previous timeline.
+/// The mark at the end of a timeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimelineMark {
-    /// No archive was named.
+    /// No archive was named, or the archive needs no such mark.
     None,
     /// Another vault had written one before.
     Other,
@@ -50,12 +52,16 @@ pub enum TimelineFailure {
     File(OpenFailure),
     /// The timeline has begun, but its mark could not be written into this directory.
     NotMarked(PathBuf, std::io::Error),
+    /// The timeline has not begun: the mark of the timeline that the vault was restored from could
+    /// not be written into this directory.
+    OriginNotMarked(PathBuf, std::io::Error),
     /// None of the master keys matches the data file's, which has this check value.
     WrongMasterKey(Vec<u8>),
 }
 
 /// Begins a timeline that continues everything the vault has. With an archive, marks the end of the
-/// previous timeline there, so that other copies of the vault refuse changes.
+/// previous timeline there, so that other copies of the vault refuse changes. A restored vault that
+/// has not archived yet also ends the timeline of the vault that it was restored from.
 pub fn begin_timeline(
     directory: &Path,
     archive: Option<&Path>,
@@ -70,7 +76,8 @@ pub fn begin_timeline(
     begin_on(&volume, archive, keys, by)
 }
 
-/// If this is interrupted, the vault is unchanged, or the timeline has begun.
+/// If this is interrupted, the vault is unchanged, or the timeline has begun. In both cases the vault
+/// that it replaces may already be ended.
 pub(super) fn begin_on(
     volume: &Arc<dyn Volume>,
     archive: Option<&Path>,
@@ -101,6 +108,17 @@ pub(super) fn begin_on(
     let (timeline, digest) = (state.timeline, state.position.digest);
     let sequence = state.position.sequence.saturating_sub(1);
     let next = Random::new().bytes();
+    // Before the commit, after which nothing names the origin of the previous timeline.
+    let origin_mark = match archive {
+        None => TimelineMark::None,
+        Some(path) => {
+            let Origin { timeline: ended, sequence: last } = state.origin;
+            let digest = if last == sequence { digest } else { UNKNOWN_DIGEST };
+            let (next, time) = (timeline, restoration.at);
+            let end = TimelineEnd { vault, timeline: ended, last, digest, next, time };
+            mark_origin(path, end, (key, keys))?
+        }
+    };
     let last = Moment { timeline, sequence, digest };
     let begun = fresh(next, Origin { timeline, sequence }, last);
     let view = view_of_file(&data.database)?;
@@ -125,7 +143,28 @@ pub(super) fn begin_on(
         lost: noted.filter(|noted| *noted > sequence),
         departed: state.departed,
         mark,
+        origin_mark,
     })
+}
+
+/// Marks the end of the timeline that the vault was restored from. Pieces of the vault's own
+/// timeline would name that one, so with them readers see both, and no mark is needed.
+fn mark_origin(
+    path: &Path,
+    end: TimelineEnd,
+    (key, keys): (&MasterKey, &[MasterKey]),
+) -> Result<TimelineMark, TimelineFailure> {
+    let listed = ArchiveDirectory::list(path);
+    let listed = listed.map_err(|it| ArchiveProblem::Directory(path.to_path_buf(), it))?;
+    if end.timeline == Origin::default().timeline || listed.last_of(&end.next).is_some() {
+        return Ok(TimelineMark::None);
+    }
+    let failed = |error| TimelineFailure::OriginNotMarked(path.to_path_buf(), error);
+    let is_written = end.write(path, key).map_err(failed)?;
+    // An attempt that was cut off, or the promotion of a standby, may have written it.
+    let known = TimelineEnd::read(path, &end.timeline, keys).ok().flatten();
+    let is_own = is_written || known.is_some_and(|known| known.next == end.next);
+    Ok(if is_own { TimelineMark::Own } else { TimelineMark::Other })
 }
 
 from_causes!(TimelineFailure:

@@ -433,10 +433,18 @@ fn a_restored_copy_does_not_write_into_the_archive_of_a_vault_that_went_on() {
     archived.restore(&[&key], &[]).with_code(0);
     // The operator lets the restored vault take its place.
     let config = archived.vault.config();
-    run(&["new-timeline", "--config", text(&config)]).with_code(0);
+    let said = run(&["new-timeline", "--config", text(&config)]).with_code(0).stdout;
+    assert!(said.contains("The vault that this one was restored from has ended"), "{said}");
+    let old = pieces[0].file_name().unwrap().to_str().unwrap();
+    let old = old.rsplitn(3, '-').last().unwrap();
+    let mark = archived.archive().join(format!("{old}.ended"));
+    assert!(mark.exists(), "the vault that it was restored from refuses changes");
     archived.vault.restart_as_service();
     archived.settle();
     assert_eq!(archived.status()["archive"]["state"], "working");
     assert!(archived.pieces().len() > pieces.len());
+    // The copy did not archive its first changes: no restore passes them over.
+    let refused = archived.restore(&[&key], &[]).with_code(65).stderr;
+    assert!(refused.contains("lacks the batches"), "{refused}");
     assert!(archived.has(&kept) && !lost.iter().any(|id| archived.has(id)));
 }

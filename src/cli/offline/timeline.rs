@@ -52,6 +52,11 @@ fn begin(command: &NewTimelineCommand) -> Result<()> {
             &path,
             &error,
         ),
+        TimelineFailure::OriginNotMarked(path, error) => cannot(
+            "mark the end of the timeline that the vault was restored from; nothing has begun",
+            &path,
+            &error,
+        ),
         TimelineFailure::WrongMasterKey(check) => other_master_key("vault", &check, directory)
             .try_this("give the file of that key with --key FILE"),
     })?;
@@ -64,15 +69,17 @@ fn begin(command: &NewTimelineCommand) -> Result<()> {
             "lost_until": begun.lost,
             "was": begun.departed.map(Departure::name),
             "marked": begun.mark == TimelineMark::Own,
+            "origin_marked": begun.origin_mark == TimelineMark::Own,
         })
     };
     let text = || {
         format!(
             "A new timeline has begun.\n  timeline:      {timeline}\n  continues:     batch {} of \
              the old one\n\nNext: start strongroom serve, and take a backup. Changes that only the \
-             old archive has stay there: restore them elsewhere with a backup from before.{}{}",
+             old archive has stay there: restore them elsewhere with a backup from before.{}{}{}",
             begun.sequence,
             marked_text(&begun),
+            origin_text(&begun),
             begun.lost.map_or_else(String::new, |last| format!(
                 "\nThe log ended before batch {last}, which was durable: the batches after {} are \
                  lost.",
@@ -92,5 +99,19 @@ const fn marked_text(begun: &NewTimeline) -> &'static str {
              restore of a backup from before needs --timeline."
         }
         TimelineMark::Own => "",
+    }
+}
+
+const fn origin_text(begun: &NewTimeline) -> &'static str {
+    match begun.origin_mark {
+        TimelineMark::None => "",
+        TimelineMark::Other => {
+            "\nAnother vault goes on from the timeline that this one was restored from: there are two \
+             vaults now, and a restore of a backup from before leads to the other one."
+        }
+        TimelineMark::Own => {
+            "\nThe vault that this one was restored from has ended: if it still runs with this \
+             archive, it refuses changes from its next round on."
+        }
     }
 }

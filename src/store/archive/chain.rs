@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::crypto::MasterKey;
 use crate::domain::hex;
-use crate::store::archive::format::{InvalidPiece, PieceName, mark_name};
-use crate::store::archive::mark::TimelineEnd;
+use crate::store::archive::format::{InvalidPiece, PieceName, mark_name, parse_mark_name};
+use crate::store::archive::mark::{TimelineEnd, UNKNOWN_DIGEST};
 use crate::store::archive::reader::read_header;
 use crate::store::archive::replay::Replay;
 use crate::store::engine::Moment;
@@ -22,6 +22,8 @@ pub struct ArchiveDirectory {
     path: PathBuf,
     /// Sorted by timeline and number.
     pieces: Vec<PieceName>,
+    /// The timelines that have a mark, sorted.
+    ended: Vec<[u8; 16]>,
 }
 
 /// The next step of a walk through the archive.
@@ -78,17 +80,20 @@ pub enum ArchiveProblem {
     UnknownTimeline(PathBuf, [u8; 16]),
 }
 
-/// The timelines of one vault, each with its origin and the path of one of its pieces.
+/// The timelines of one vault, each with its origin and the path of the file that names it.
 pub(in crate::store) type Branches = BTreeMap<[u8; 16], (Origin, PathBuf)>;
 
 impl ArchiveDirectory {
     pub fn list(path: &Path) -> io::Result<Self> {
-        let mut pieces = Vec::new();
+        let (mut pieces, mut ended) = (Vec::new(), Vec::new());
         for entry in fs::read_dir(path)? {
-            pieces.extend(entry?.file_name().to_str().and_then(PieceName::parse));
+            let name = entry?.file_name();
+            pieces.extend(name.to_str().and_then(PieceName::parse));
+            ended.extend(name.to_str().and_then(parse_mark_name));
         }
         pieces.sort_unstable();
-        Ok(Self { path: path.to_path_buf(), pieces })
+        ended.sort_unstable();
+        Ok(Self { path: path.to_path_buf(), pieces, ended })
     }
 
     pub fn piece_path(&self, name: &PieceName) -> PathBuf {
@@ -160,7 +165,8 @@ impl ArchiveDirectory {
         TimelineEnd::has_name(path, &lineage.timeline)
     }
 
-    pub(in crate::store) fn branches(&self, vault: &[u8; 16]) -> Branches {
+    /// The timelines that have a piece, or that a mark names as the one that goes on.
+    pub(in crate::store) fn branches(&self, vault: &[u8; 16], keys: &[MasterKey]) -> Branches {
         let mut branches = Branches::new();
         for piece in &self.pieces {
             if branches.contains_key(&piece.timeline) {
@@ -172,6 +178,15 @@ impl ArchiveDirectory {
                 && header.lineage.vault == *vault
             {
                 branches.insert(piece.timeline, (header.origin, path));
+            }
+        }
+        for timeline in &self.ended {
+            // The walk reports an unreadable mark of a timeline that it comes to.
+            if let Ok(Some(end)) = TimelineEnd::read(&self.path, timeline, keys)
+                && end.vault == *vault
+            {
+                let origin = Origin { timeline: end.timeline, sequence: end.last };
+                branches.entry(end.next).or_insert((origin, self.mark_path(timeline)));
             }
         }
         branches
@@ -262,7 +277,7 @@ impl ArchiveDirectory {
             .map_err(|invalid| ArchiveProblem::Piece(self.mark_path(timeline), invalid))?;
         Ok(end.map(|end| Crossing {
             from: Origin { timeline: end.timeline, sequence: end.last },
-            digest: Some(end.digest),
+            digest: (end.digest != UNKNOWN_DIGEST).then_some(end.digest),
             next: end.next,
         }))
     }

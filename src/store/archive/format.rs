@@ -116,6 +116,12 @@ pub(in crate::store) fn mark_name(timeline: &[u8; 16]) -> String {
     format!("{PREFIX}{}{ENDED}", hex::encode(timeline))
 }
 
+/// The timeline whose mark has this name.
+pub(in crate::store) fn parse_mark_name(name: &str) -> Option<[u8; 16]> {
+    let timeline = hex::decode(name.strip_prefix(PREFIX)?.strip_suffix(ENDED)?)?;
+    (mark_name(&timeline) == name).then_some(timeline)
+}
+
 impl PieceHeader {
     pub(in crate::store) fn encode(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();

@@ -17,13 +17,16 @@ use crate::store::engine::local::log::segment::Lineage;
 const SIGNED_BYTES: usize = 18 + 2 + 16 + 16 + 8 + 32 + 16 + 8 + 8;
 const BYTES: u64 = 124 + 32;
 
+/// In place of a digest that the writer of a mark does not have.
+pub(in crate::store) const UNKNOWN_DIGEST: [u8; 32] = [0; 32];
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::store) struct TimelineEnd {
     pub(in crate::store) vault: [u8; 16],
     pub(in crate::store) timeline: [u8; 16],
     /// The last batch that the next timeline contains.
     pub(in crate::store) last: u64,
-    /// The digest of the history up to that batch.
+    /// The digest of the history up to that batch, or [`UNKNOWN_DIGEST`].
     pub(in crate::store) digest: [u8; 32],
     /// The timeline that continues.
     pub(in crate::store) next: [u8; 16],

@@ -49,7 +49,7 @@
 //! | 16 | id of the vault |
 //! | 16 | id of the timeline that has ended |
 //! | 8 | sequence number of its last batch that the next timeline has |
-//! | 32 | digest of the history up to that batch |
+//! | 32 | digest of the history up to that batch, or zeros |
 //! | 16 | id of the timeline that goes on |
 //! | 8 | time of the mark, in microseconds since 1970 |
 //! | 8 | check value of the master key that the mark is signed under |
@@ -58,6 +58,11 @@
 //! A restored vault begins a timeline without a mark: a trial restore must not end the vault in
 //! service. Its pieces name the timeline and the batch that it began from. A reader stops at such a
 //! branch, unless the operator named the timeline to end with.
+//!
+//! If a new timeline begins before a restored vault has archived, no piece names what the vault was
+//! restored from. The new timeline then also ends that timeline, whose vault it replaces. The vault
+//! does not know the digest at that batch any more if it has written since, so this mark may have
+//! zeros: the next mark or the next piece of the restored vault has a digest of the same history.
 //!
 //! Values are sealed in a piece as in the data file. A piece contains nothing of `cvc.keys`.
 

@@ -165,7 +165,7 @@ impl Walk {
     ) -> Result<(), WalkFailure> {
         let directory = list(replay)?;
         let mut rows = PendingRows::default();
-        let branches = directory.branches(&self.vault);
+        let branches = directory.branches(&self.vault, replay.keys);
         let archive = (&directory, &branches);
         let bound = if replay.until.is_some() { Bound::Time } else { Bound::End };
         let mut walked = self.steps(archive, (replay, bound), is_stopping, (&mut rows, sink));

@@ -30,7 +30,8 @@ use crate::store::tests::backups::master;
 use crate::store::tests::disk::TestDisk;
 use crate::store::tests::{TestDirectory, block_on, has, put};
 use crate::store::{
-    Change, LogTail, OpenFailure, RestoreFailure, Standby, StandbyFailure, Store, Table, meta,
+    Change, LogTail, NewTimeline, OpenFailure, RestoreFailure, Standby, StandbyFailure, Store,
+    Table, TimelineFailure, TimelineMark, begin_timeline, meta,
 };
 use crate::waiting::steps;
 
@@ -756,6 +757,113 @@ fn a_restore_ends_with_the_timeline_that_the_operator_names() {
         assert_eq!(keys_of(&store), keys);
         store.close();
     }
+}
+
+/// Restores the backup alone, writes rows, and begins a new timeline with the archive.
+fn replace_by_copy(
+    primary: &Primary,
+    name: &str,
+    writes: &[u8],
+) -> (PathBuf, [u8; 16], Result<NewTimeline, TimelineFailure>) {
+    let data = primary.place.join(name);
+    fs::create_dir(&data).unwrap();
+    let backup = Reader::open(&primary.place.join("a.backup")).unwrap();
+    Store::restore(&data, backup, None, Change::new()).unwrap();
+    let store = Store::open(&data, &Clock::new()).unwrap();
+    for key in writes {
+        commit(&store, put(*key));
+    }
+    let timeline = store.log_source().unwrap().lineage().timeline;
+    store.close();
+    let begun = new_timeline(primary, &data);
+    (data, timeline, begun)
+}
+
+fn new_timeline(primary: &Primary, data: &Path) -> Result<NewTimeline, TimelineFailure> {
+    begin_timeline(data, Some(&primary.archive()), &[master(b'1')], (&Clock::new(), &now()))
+}
+
+/// Restores the backup and the archive up to the end of a timeline.
+fn restore_to(primary: &Primary, timeline: [u8; 16]) -> Vec<u8> {
+    let data = primary.place.join("chosen");
+    fs::remove_dir_all(&data).ok();
+    fs::create_dir(&data).unwrap();
+    let (archive, keys) = (primary.archive(), [master(b'1')]);
+    let timeline = Some(timeline);
+    let replay = Replay { directory: &archive, keys: &keys, until: None, timeline };
+    let backup = Reader::open(&primary.place.join("a.backup")).unwrap();
+    Store::restore(&data, backup, Some(replay), Change::new()).unwrap();
+    let store = Store::open(&data, &Clock::new()).unwrap();
+    let found = keys_of(&store);
+    store.close();
+    found
+}
+
+#[test]
+fn a_new_timeline_of_a_restored_copy_ends_the_vault_that_it_replaces() {
+    let mut primary = Primary::new();
+    primary.piece(&[3, 4]);
+    let (data, copy, begun) = replace_by_copy(&primary, "copy", &[7]);
+    assert_eq!(begun.unwrap().origin_mark, TimelineMark::Own);
+    let old = primary.store.log_source().unwrap().lineage();
+    assert!(ArchiveDirectory::is_ended(&primary.archive(), old, &[master(b'1')]).unwrap());
+    let store = Store::open(&data, &Clock::new()).unwrap();
+    commit(&store, put(8));
+    archive_all(&store, &primary.archive(), &master(b'1'));
+    store.close();
+    // The copy did not archive what it wrote first, and a restore says so.
+    let problem = primary.refusal();
+    let ArchiveProblem::Missing { first, last, before } = &problem else { panic!("{problem:?}") };
+    assert_eq!((*first, *last), (3, 3));
+    assert_eq!(*before, primary.archive().join(mark_name(&copy)));
+    assert_eq!(restore_to(&primary, old.timeline), [1, 2, 3, 4]);
+}
+
+#[test]
+fn a_restore_follows_the_marks_over_timelines_without_pieces() {
+    let mut primary = Primary::new();
+    let late = primary.piece(&[3]);
+    let (data, _, begun) = replace_by_copy(&primary, "copy", &[]);
+    begun.unwrap();
+    let write = |key: u8| {
+        let store = Store::open(&data, &Clock::new()).unwrap();
+        commit(&store, put(key));
+        let piece = archive_all(&store, &primary.archive(), &master(b'1'));
+        store.close();
+        piece.name.timeline
+    };
+    write(7);
+    assert_eq!(new_timeline(&primary, &data).unwrap().origin_mark, TimelineMark::None);
+    let begun = new_timeline(&primary, &data).unwrap();
+    assert_eq!((begun.mark, begun.origin_mark), (TimelineMark::Own, TimelineMark::Own));
+    assert_eq!(restore_to(&primary, begun.timeline), [1, 2, 7], "without a piece of its own");
+    let newest = write(8);
+    assert_eq!(newest, begun.timeline);
+    let (reached, restored) = primary.restore().unwrap();
+    assert_eq!(keys_of(&restored), [1, 2, 7, 8]);
+    assert_eq!(reached.refused.into_iter().collect::<Vec<_>>(), [primary.path(&late)]);
+    restored.close();
+    assert_eq!(restore_to(&primary, newest), [1, 2, 7, 8]);
+}
+
+#[test]
+fn a_copy_begins_no_timeline_if_it_cannot_end_the_vault_that_it_replaces() {
+    let mut primary = Primary::new();
+    let old = primary.piece(&[3]).name.timeline;
+    let in_the_way = primary.archive().join(format!("{}.unfinished", mark_name(&old)));
+    fs::create_dir(&in_the_way).unwrap();
+    let (data, copy, begun) = replace_by_copy(&primary, "copy", &[7]);
+    assert!(matches!(begun, Err(TimelineFailure::OriginNotMarked(..))), "{begun:?}");
+    fs::remove_dir(&in_the_way).unwrap();
+    let store = Store::open(&data, &Clock::new()).unwrap();
+    assert_eq!(store.log_source().unwrap().lineage().timeline, copy);
+    store.close();
+    assert_eq!(new_timeline(&primary, &data).unwrap().origin_mark, TimelineMark::Own);
+    // The mark of the vault that came first stays.
+    let (_, _, second) = replace_by_copy(&primary, "second", &[8]);
+    assert_eq!(second.unwrap().origin_mark, TimelineMark::Other);
+    let end = TimelineEnd::read(&primary.archive(), &old, &[master(b'1')]).unwrap().unwrap();
+    assert_eq!(end.next, copy);
 }
 
 /// A walk from the backup until a time, with the names of the pieces that come back into the archive
