@@ -327,8 +327,11 @@ async fn a_process_that_was_counted_out_joins_again_without_what_it_had_queued()
     caller(&pair.second);
     let turn = pair.engine.hold_turn();
     create_cancelled(&pair.second, "mine").await;
-    bury_others(&pair.first);
+    // The first beat sees the newest row of the second process.
     pair.first.processes().beat().await.unwrap();
+    bury_others(&pair.first);
+    let counted_out = pair.first.processes().beat().await.unwrap().counted_out;
+    assert_eq!(counted_out.len(), 1);
     {
         let second = pair.second.processes();
         let joining = tokio::time::timeout(Duration::from_millis(300), second.beat()).await;

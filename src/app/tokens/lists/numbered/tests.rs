@@ -92,7 +92,7 @@ async fn several_metadata_entries_must_all_match_whatever_their_case() {
 #[tokio::test]
 async fn ids_are_looked_up_and_what_the_caller_may_not_read_is_not_there() {
     let vault = TestVault::new().await;
-    let first = create(&vault, "1", &[("k", "V")]).await;
+    let first = create(&vault, "1", &[("k", "V"), ("text", "1")]).await;
     let name =
         vault.create_with("2", &["/b/"], |draft| draft.id = Some(String::from("my-own-id"))).await;
     let hidden = vault.create("3", &["/c/"]).await;
