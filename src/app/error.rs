@@ -99,6 +99,9 @@ impl Fault {
     }
 }
 
+const TOO_LARGE: &str = "This would write too many bytes at once: make fewer tokens with one \
+                         request, or tokens with fewer containers and less metadata.";
+
 impl Error {
     pub fn invalid(path: &str, message: impl Into<String>) -> Self {
         Self::Invalid(Mistakes::one(path, message))
@@ -130,6 +133,7 @@ impl From<CommitFailure> for Error {
             CommitFailure::Impossible(what) => Self::Internal(Fault::Impossible(what)),
             CommitFailure::QueueFull | CommitFailure::Unavailable => Self::Busy,
             CommitFailure::Stopped => Self::Stopped,
+            CommitFailure::TooLarge => Self::invalid("$", TOO_LARGE),
         }
     }
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 /// The length after which an archive file ends. A batch is never divided, so the last one may
 /// exceed it. A reader holds one file in memory.
 pub const ARCHIVE_PIECE_BYTES: usize = 16 * 1024 * 1024;
-/// The longest archive file that a reader accepts: [`ARCHIVE_PIECE_BYTES`], and one batch of the
-/// largest changes.
+/// The longest archive file that a reader accepts, and the longest torn frame that a start erases:
+/// several times [`ARCHIVE_PIECE_BYTES`] and [`super::store::FRAME_BYTES_MAX`].
 pub const ARCHIVE_PIECE_BYTES_MAX: u64 = 512 * 1024 * 1024;
 /// Bytes of log segments that are kept while the archive fails: hours of a usual vault. Beyond it
 /// the oldest segments are deleted, and the archive has a gap.

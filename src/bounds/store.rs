@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use super::archive::{ARCHIVE_PIECE_BYTES, ARCHIVE_PIECE_BYTES_MAX};
+use super::shares::TENANT_SHARE;
+
 /// redb's own cache. Larger ones cost memory and gain little (measured: gets differ by a tenth
 /// between 16 and 1,024 MiB), because the operating system caches the file too.
 ///
@@ -16,11 +19,36 @@ pub const BATCH_CHANGES_MAX: usize = 256;
 ///
 /// No share: the size of one step of the writer.
 pub const BATCH_WRITES_MAX: usize = 8_192;
+/// Bytes of the writes of one commit; the last change may exceed it. Commits of small changes end at
+/// [`BATCH_CHANGES_MAX`] first.
+///
+/// No share: the size of one step of the writer.
+pub const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Bytes of the writes of one change; a larger one is refused. A bulk request of ordinary tokens
+/// has less than ten mebibytes.
+pub const CHANGE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes that are counted for each write beside its key and its value: the head of its row, and the
+/// time and the number of an audit entry.
+pub const WRITE_BYTES: usize = 64;
+/// Bytes of a batch that belong to none of its changes: digests, ends of audit chains, generations.
+/// Each scope has two hundred, and so has each shard.
+pub const BATCH_EXTRA_BYTES: usize = 1024 * 1024;
+/// The longest frame that the log writes. A change of the largest size may come last in a batch.
+pub const FRAME_BYTES_MAX: usize = BATCH_BYTES_MAX + CHANGE_BYTES_MAX + BATCH_EXTRA_BYTES;
 /// Changes waiting for the writer; beyond this the answer is 503.
 ///
 /// No share: the writer empties it in less than a second, and each request in flight has one change
 /// in it.
 pub const QUEUE_CHANGES_MAX: usize = 4_096;
+/// Bytes of the writes of changes that wait for the writer or are being written, without those of
+/// at most [`QUEUE_BYTES_FREE`]; beyond this the answer is 503.
+///
+/// Shares: address, no secret key and key as their tenant; tenant 1/2. The vault's own changes count
+/// as those of a further tenant.
+pub const QUEUE_BYTES_MAX: usize = 128 * 1024 * 1024;
+/// A change of this size takes nothing from [`QUEUE_BYTES_MAX`]; a card has a few
+/// kilobytes. The bound on the number of changes holds for all of them.
+pub const QUEUE_BYTES_FREE: usize = 16 * 1024;
 /// Attempts of an operation to decide, when concurrent changes invalidate what it read.
 pub const DECISIONS_MAX: usize = 16;
 /// The length of a segment of the log. A longer one makes recovery slower and needs more disk; a
@@ -121,3 +149,12 @@ pub const SESSIONS_COUNTED_FOR: Duration = Duration::from_mins(1);
 pub const CALLERS_MAX: usize = 10_000;
 
 const _: () = assert!(BATCH_CHANGES_MAX <= QUEUE_CHANGES_MAX);
+// On an idle server any change finds its place, within the share of its tenant.
+const _: () = assert!(CHANGE_BYTES_MAX <= QUEUE_BYTES_MAX / TENANT_SHARE);
+const _: () = assert!(QUEUE_CHANGES_MAX * QUEUE_BYTES_FREE <= QUEUE_BYTES_MAX);
+const _: () = assert!(BATCH_BYTES_MAX <= CHANGE_BYTES_MAX);
+// Readers accept a piece that was nearly full when the largest frame came, with its padding, its
+// header and its trailer. Thus a frame that was cut off is never taken for damage.
+#[expect(clippy::as_conversions, reason = "a constant that fits")]
+const _: () =
+    assert!((ARCHIVE_PIECE_BYTES + FRAME_BYTES_MAX + 64 * 1024) as u64 <= ARCHIVE_PIECE_BYTES_MAX);

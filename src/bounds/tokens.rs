@@ -2,6 +2,7 @@
 
 use super::access::CONTAINER_BYTES_MAX;
 use super::requests::BODY_BYTES_MAX;
+use super::store::CHANGE_BYTES_MAX;
 
 /// Data of one token as JSON text.
 pub const TOKEN_DATA_BYTES_MAX: usize = 128 * 1024;
@@ -13,6 +14,10 @@ pub const METADATA_KEY_BYTES_MAX: usize = 100;
 /// All keys and values of the metadata of one token. Index entries hold hashes of them, so a long
 /// value costs only its space in the record and in answers.
 pub const METADATA_BYTES_MAX: usize = 16 * 1024;
+/// Keys and values of all list entries of one token. A token in several containers has an entry for
+/// each of them and each filter, with the paths of all containers. This suffices for the most
+/// containers, metadata and search indexes with paths of 77 bytes.
+pub const TOKEN_ENTRIES_BYTES_MAX: usize = 1024 * 1024;
 /// An idempotency key. Clients send UUIDs, some with a prefix.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 255;
 /// A predefined token id, as published.
@@ -29,6 +34,8 @@ pub const ALIAS_TRIES_MAX: usize = 10;
 pub const DUPLICATES_READ_MAX: usize = 100;
 
 const _: () = assert!(TOKEN_DATA_BYTES_MAX <= BODY_BYTES_MAX);
+// During a rotation a token has entries under two keys, and an update replaces all of them.
+const _: () = assert!(8 * TOKEN_ENTRIES_BYTES_MAX <= CHANGE_BYTES_MAX);
 
 pub const PAGE_SIZE_DEFAULT: usize = 20;
 pub const PAGE_SIZE_MAX: usize = 100;

@@ -8,6 +8,7 @@
 use serde_json::{Map, Value};
 use smallvec::{Array, SmallVec};
 
+use crate::bounds::WRITE_BYTES;
 use crate::crypto::Version;
 use crate::domain::audit::Actor;
 use crate::domain::id::TenantId;
@@ -15,8 +16,9 @@ use crate::domain::origin::TraceId;
 use crate::domain::time::Timestamp;
 use crate::domain::webhook::EventKind;
 use crate::store::authority::Authority;
+use crate::store::closed::scope_of;
 use crate::store::engine::BaseNumber;
-use crate::store::tables::{KeyRange, Table, meta};
+use crate::store::tables::{KeyRange, Table, meta, tenant_of_scope};
 
 #[derive(Debug, Clone, Default)]
 pub struct Change {
@@ -60,6 +62,18 @@ pub(super) enum Write {
     Audit(SealedEntries),
     Delete(Table, Vec<u8>),
     Put(Table, Vec<u8>, Vec<u8>),
+}
+
+impl Write {
+    /// At least the bytes that the write adds to a frame of the log.
+    fn bytes(&self) -> usize {
+        let bytes = match self {
+            Self::Add(key, _) | Self::Delete(_, key) => key.len(),
+            Self::Audit(entries) => entries.sealed.len(),
+            Self::Put(_, key, value) => key.len().saturating_add(value.len()),
+        };
+        bytes.saturating_add(WRITE_BYTES)
+    }
 }
 
 /// Entries of the audit chain. The writer assigns their numbers and their link, because it decides
@@ -244,6 +258,19 @@ impl Change {
 
     pub(super) fn is_empty(&self) -> bool {
         self.writes.is_empty() && self.expects.is_empty() && self.refusal().is_none()
+    }
+
+    /// The bytes of all writes, which the bounds of a change, a batch and the queue count.
+    pub fn bytes(&self) -> usize {
+        self.writes.iter().map(Write::bytes).fold(0, usize::saturating_add)
+    }
+
+    /// The tenant whose share of the queue the change takes. The vault's own changes, some with
+    /// rows of many tenants, have the share of the server's scope.
+    pub(super) fn payer(&self) -> TenantId {
+        let is_of_vault = self.passes_over_closed || self.authority != Authority::Anyone;
+        let scope = self.writes.iter().find_map(scope_of).filter(|_| !is_of_vault);
+        tenant_of_scope(&scope.unwrap_or_default())
     }
 
     /// Returns true if the change affects tenants, applications or API keys: cached callers become

@@ -52,6 +52,8 @@ pub enum CommitFailure {
     Impossible(&'static str),
     QueueFull,
     Stopped,
+    /// The change alone has more than [`crate::bounds::CHANGE_BYTES_MAX`].
+    TooLarge,
     /// The storage is unreachable now. Nothing was changed.
     Unavailable,
 }

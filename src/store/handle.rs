@@ -9,9 +9,12 @@ use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
-use crate::bounds::{CACHE_BYTES, QUEUE_CHANGES_MAX};
+use crate::bounds::{
+    CACHE_BYTES, CHANGE_BYTES_MAX, QUEUE_BYTES_FREE, QUEUE_BYTES_MAX, QUEUE_CHANGES_MAX,
+};
 use crate::clock::Clock;
 use crate::crypto::DigestKey;
+use crate::domain::shares::Shares;
 use crate::lock::Lock;
 use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
@@ -31,7 +34,7 @@ use crate::store::shared::{Process, Repeatable, turns_of};
 use crate::store::snapshot::Snapshot;
 use crate::store::tables::{Shard, Table, meta};
 use crate::store::volume::{Directory, OverlayVolume, Volume};
-use crate::store::writer::{Job, Writer};
+use crate::store::writer::{Job, QueueRoom, QueuedChange, Reply, Writer};
 use crate::store::writer_metrics::WriterMetrics;
 
 /// Clones share the store.
@@ -42,6 +45,8 @@ pub(super) struct Inner {
     pub(super) engine: Arc<dyn Engine>,
     /// A writer for each shard, in their order. Changes of several shards go to the first.
     writers: Vec<SyncSender<Job>>,
+    /// The bytes of queued changes, of all writers.
+    pub(super) queued_bytes: Arc<Shares>,
     shards: Shards,
     pub(super) access_generation: Arc<AtomicU64>,
     pub(super) webhook_generation: Arc<AtomicU64>,
@@ -190,6 +195,7 @@ impl Store {
         let inner = Inner {
             engine,
             writers: jobs,
+            queued_bytes: Arc::new(Shares::new(QUEUE_BYTES_MAX)),
             shards,
             access_generation,
             webhook_generation,
@@ -239,17 +245,37 @@ impl Store {
         if self.0.alarm.has_sounded() {
             return Err(CommitFailure::Stopped);
         }
+        let bytes = change.bytes();
+        if bytes > CHANGE_BYTES_MAX {
+            return Err(CommitFailure::TooLarge);
+        }
         let (reply, verdict) = oneshot::channel();
         self.0.metrics.queued.add(1);
-        let is_shared = self.0.process.is_some();
-        let turns = if is_shared { turns_of(&change, self.0.shards) } else { Turns::new() };
-        self.queue(lane_of(&turns), Job::Commit(change, turns, reply)).inspect_err(|failure| {
+        self.queue_change(change, bytes, reply).inspect_err(|failure| {
             self.0.metrics.queued.add(-1);
             if *failure == CommitFailure::QueueFull {
                 self.0.metrics.refused.add(1);
             }
         })?;
         Ok(async { verdict.await.map_err(stopped)? })
+    }
+
+    fn queue_change(
+        &self,
+        change: Change,
+        bytes: usize,
+        reply: Reply,
+    ) -> Result<(), CommitFailure> {
+        let room = if bytes > QUEUE_BYTES_FREE {
+            let room = QueueRoom::take(&self.0.queued_bytes, &change, bytes);
+            Some(room.ok_or(CommitFailure::QueueFull)?)
+        } else {
+            None
+        };
+        let is_shared = self.0.process.is_some();
+        let turns = if is_shared { turns_of(&change, self.0.shards) } else { Turns::new() };
+        let lane = lane_of(&turns);
+        self.queue(lane, Job::Commit(QueuedChange { change, bytes, turns, reply, room }))
     }
 
     /// Returns when the writers have handled all jobs queued before. Nothing is written.

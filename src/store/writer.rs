@@ -10,7 +10,8 @@ use std::sync::mpsc::Receiver;
 use smallvec::{SmallVec, smallvec};
 use tokio::sync::oneshot;
 
-use crate::bounds::{BATCH_CHANGES_MAX, BATCH_WRITES_MAX};
+use crate::bounds::{BATCH_BYTES_MAX, BATCH_CHANGES_MAX, BATCH_WRITES_MAX};
+use crate::domain::shares::{Claimant, Shares};
 use crate::store::alarm::Alarm;
 use crate::store::batch::{Batch, Verdict};
 use crate::store::change::Change;
@@ -30,12 +31,44 @@ type Few<T> = SmallVec<[T; 4]>;
 
 #[expect(clippy::large_enum_variant, reason = "nearly all jobs are changes")]
 pub(super) enum Job {
-    /// With the turns that the change needs; none in a store of one process.
-    Commit(Change, Turns, Reply),
+    Commit(QueuedChange),
     /// Answered when the changes before it are written.
     Reach(oneshot::Sender<()>),
     /// The last job: the changes before it are written, then the engine is closed.
     Close,
+}
+
+pub(super) struct QueuedChange {
+    pub(super) change: Change,
+    /// [`Change::bytes`].
+    pub(super) bytes: usize,
+    /// The turns that the change needs; none in a store of one process.
+    pub(super) turns: Turns,
+    pub(super) reply: Reply,
+    /// Given back when the change is written, before it is answered. `None` for a small one.
+    pub(super) room: Option<QueueRoom>,
+}
+
+/// A part of [`crate::bounds::QUEUE_BYTES_MAX`], given back when dropped.
+pub(super) struct QueueRoom {
+    shares: Arc<Shares>,
+    payer: Claimant,
+    bytes: usize,
+}
+
+impl QueueRoom {
+    /// `None` if the share of the change's tenant is taken.
+    pub(super) fn take(shares: &Arc<Shares>, change: &Change, bytes: usize) -> Option<Self> {
+        let payer = Claimant::Keyed(change.payer());
+        let is_taken = shares.take(payer, bytes);
+        is_taken.then(|| Self { shares: Arc::clone(shares), payer, bytes })
+    }
+}
+
+impl Drop for QueueRoom {
+    fn drop(&mut self) {
+        self.shares.give_back(self.payer, self.bytes);
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,8 +128,8 @@ impl Writer {
 
     fn handle(&self, job: Job) -> Result<Round, StorageFailure> {
         match job {
-            Job::Commit(change, turns, reply) => {
-                if self.commit_with_queued((change, reply), turns)? {
+            Job::Commit(queued) => {
+                if self.commit_with_queued(queued)? {
                     return self.end();
                 }
             }
@@ -115,27 +148,30 @@ impl Writer {
     }
 
     /// Commits this change and the queued ones. Returns true if [`Job::Close`] was among the jobs.
-    fn commit_with_queued(
-        &self,
-        first: (Change, Reply),
-        mut turns: Turns,
-    ) -> Result<bool, StorageFailure> {
+    fn commit_with_queued(&self, first: QueuedChange) -> Result<bool, StorageFailure> {
         // A database takes seconds for many rows, and the answer to a batch has a deadline.
         let most = if self.process.is_some() { BATCH_WRITES_MAX } else { usize::MAX };
-        let mut left = most.saturating_sub(first.0.writes.len());
-        let (mut changes, mut replies): (Vec<_>, Few<_>) = (vec![first.0], smallvec![first.1]);
+        let mut writes_left = most.saturating_sub(first.change.writes.len());
+        let mut bytes_left = BATCH_BYTES_MAX.saturating_sub(first.bytes);
+        let mut turns = first.turns;
+        let (mut changes, mut replies): (Vec<_>, Few<_>) =
+            (vec![first.change], smallvec![(first.reply, first.room)]);
         let mut reached = Few::new();
         if self.lane != Shard::VAULT {
             self.engine.take_turn(self.lane);
         }
         let mut closing = false;
-        while changes.len() < BATCH_CHANGES_MAX && left > 0 && !closing {
+        let mut is_full = writes_left == 0 || bytes_left == 0;
+        while !is_full && !closing {
             match self.jobs.try_recv() {
-                Ok(Job::Commit(change, needed, reply)) => {
-                    left = left.saturating_sub(change.writes.len());
-                    turns.extend(needed);
-                    changes.push(change);
-                    replies.push(reply);
+                Ok(Job::Commit(next)) => {
+                    writes_left = writes_left.saturating_sub(next.change.writes.len());
+                    bytes_left = bytes_left.saturating_sub(next.bytes);
+                    turns.extend(next.turns);
+                    changes.push(next.change);
+                    replies.push((next.reply, next.room));
+                    is_full =
+                        writes_left == 0 || bytes_left == 0 || changes.len() >= BATCH_CHANGES_MAX;
                 }
                 Ok(Job::Reach(reply)) => reached.push(reply),
                 Ok(Job::Close) => closing = true,
@@ -153,7 +189,7 @@ impl Writer {
     fn commit(
         &self,
         changes: Vec<Change>,
-        replies: Few<Reply>,
+        replies: Few<(Reply, Option<QueueRoom>)>,
         turns: &Turns,
     ) -> Result<(), StorageFailure> {
         let lane = usize::from(self.lane.number());
@@ -194,7 +230,8 @@ impl Writer {
                 for scope in &closing {
                     self.closed.remove(scope);
                 }
-                for reply in replies {
+                for (reply, room) in replies {
+                    drop(room);
                     reply.send(Err(CommitFailure::Unavailable)).ok();
                 }
                 return Ok(());
@@ -215,7 +252,9 @@ impl Writer {
             // Before the replies: once the deletion of a key is confirmed, the key must be refused.
             self.access_generation.fetch_add(1, Ordering::Release);
         }
-        for (verdict, reply) in verdicts.into_iter().zip(replies) {
+        for (verdict, (reply, room)) in verdicts.into_iter().zip(replies) {
+            // The client may send its next change as soon as it has this answer.
+            drop(room);
             // The client may have disconnected; its record is durable in any case.
             reply.send(verdict.ok_or(CommitFailure::Unavailable)).ok();
         }

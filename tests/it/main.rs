@@ -56,6 +56,7 @@ mod floods;
 mod formulas;
 mod front;
 mod harness;
+mod heavy_tokens;
 mod hostile_connections;
 mod hostile_destinations;
 mod hostile_expressions;

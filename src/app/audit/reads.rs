@@ -19,8 +19,8 @@ use crate::app::caller::Caller;
 use crate::app::error::Error;
 use crate::app::{Audit, Vault, origin};
 use crate::bounds::{
-    AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT, AUDIT_RETRY, SHARD_READS_MAX,
-    SHARD_READS_WAITING_MAX,
+    AUDIT_CHANGE_ENTRIES_MAX, AUDIT_QUEUE_MAX, AUDIT_READS_WAIT, AUDIT_RETRY, BATCH_BYTES_MAX,
+    SHARD_READS_MAX, SHARD_READS_WAITING_MAX,
 };
 use crate::domain::audit::{Act, AuditEntry, AuditReads, Entity};
 use crate::domain::id::TenantId;
@@ -230,24 +230,32 @@ impl Audit<'_> {
         };
         let _epoch = snapshot.epoch();
         let taken = std::mem::take(&mut outbox.taken);
-        for (shard, noted) in self.vault.by_shard(taken, |noted| *noted.tenant.bytes()) {
+        for (shard, mut noted) in self.vault.by_shard(taken, |noted| *noted.tenant.bytes()) {
             if outbox.handed.iter().any(|handed| handed.shard == shard) {
                 outbox.taken.extend(noted);
                 continue;
             }
-            let change = rows_of(self.vault, &snapshot, &noted).passing_over_closed();
-            let (change, effects) = self.vault.webhooks().write_events(&snapshot, change);
+            let (mut change, mut effects) = rows_of(self.vault, &snapshot, &noted);
+            // Long names of tokens, and several webhooks, make large events.
+            while change.bytes() > BATCH_BYTES_MAX && noted.len() > 1 {
+                let rest = noted.split_off(noted.len().div_euclid(2));
+                drop(outbox.taken.splice(..0, rest));
+                (change, effects) = rows_of(self.vault, &snapshot, &noted);
+            }
             match self.vault.store.submit(change) {
                 Ok(verdict) => {
                     let (verdict, is_late) = (Box::pin(verdict), false);
                     let handed = SubmittedReads { shard, verdict, noted, effects, is_late };
                     outbox.handed.push(handed);
                 }
+                // Before later ones of the same tenant.
                 Err(CommitFailure::QueueFull | CommitFailure::Unavailable) => {
-                    outbox.taken.extend(noted);
+                    drop(outbox.taken.splice(..0, noted));
                 }
                 // Reads that cannot be audited are not answered, so the queue is closed.
-                Err(CommitFailure::Impossible(_) | CommitFailure::Stopped) => {
+                Err(
+                    CommitFailure::Impossible(_) | CommitFailure::Stopped | CommitFailure::TooLarge,
+                ) => {
                     outbox.close(self.vault);
                     return Err(Error::Stopped);
                 }
@@ -258,7 +266,7 @@ impl Audit<'_> {
 }
 
 /// The entries of reads by tenant, and the webhook events of those that have one.
-fn rows_of(vault: &Vault, snapshot: &Snapshot, noted: &[ReadNote]) -> Change {
+fn rows_of(vault: &Vault, snapshot: &Snapshot, noted: &[ReadNote]) -> (Change, EventEffects) {
     let wanted = noted.iter().filter(|note| note.has_event && !note.entry.act.is_failure());
     let events = wanted.fold(Change::new(), |change, note| {
         change.and(vault.webhooks().read_event(snapshot, note.tenant, &note.entry))
@@ -267,9 +275,10 @@ fn rows_of(vault: &Vault, snapshot: &Snapshot, noted: &[ReadNote]) -> Change {
     for ReadNote { tenant, entry, .. } in noted {
         by_tenant.entry(*tenant).or_default().push(entry.clone());
     }
-    by_tenant.iter().fold(events, |change, (tenant, entries)| {
+    let change = by_tenant.iter().fold(events, |change, (tenant, entries)| {
         change.and(rows(vault, AuditScope::Tenant(*tenant), entries))
-    })
+    });
+    vault.webhooks().write_events(snapshot, change.passing_over_closed())
 }
 
 fn has_event(vault: &Vault, tenant: TenantId) -> Result<bool, Error> {

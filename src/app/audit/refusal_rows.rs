@@ -168,6 +168,7 @@ mod tests {
             (Ok(Verdict::Refused), 1),
             (Err(CommitFailure::QueueFull), 1),
             (Err(CommitFailure::Stopped), 1),
+            (Err(CommitFailure::TooLarge), 1),
             (Err(CommitFailure::Unavailable), 1),
         ] {
             let table = RefusalTable::default();

@@ -9,7 +9,7 @@ use crate::app::error::{Error, Fault};
 use crate::app::keys::facts::Rotation;
 use crate::app::rotation::Step;
 use crate::app::tokens::rows;
-use crate::bounds::{REENCRYPT_BATCH_MAX, REENCRYPT_LOOKS_MAX};
+use crate::bounds::{BATCH_BYTES_MAX, REENCRYPT_BATCH_MAX, REENCRYPT_LOOKS_MAX};
 use crate::crypto::{Identity, Phase, SealingKey, SystemKeys, TenantKeys, version};
 use crate::store::record::encode_api_key;
 use crate::store::tables::SealedBy;
@@ -174,9 +174,25 @@ impl KeyRotation<'_> {
         Ok(Some(Step::Walked { looked_at: stretch.looked_at, written }))
     }
 
-    /// Commits all changes as one, or one by one if that is refused. A change that is then refused
-    /// needs no retry: a concurrent change has written its row under the newest key.
-    async fn commit_each(self, changes: Vec<Change>) -> Result<(), Error> {
+    /// Commits the changes together, or one by one if that is refused. A change that is then refused
+    /// needs no retry: a concurrent change has written its row under the newest key. Large changes
+    /// are committed in several groups.
+    async fn commit_each(self, mut changes: Vec<Change>) -> Result<(), Error> {
+        while !changes.is_empty() {
+            let mut bytes: usize = 0;
+            let fits = |change: &&Change| {
+                let has_room = bytes < BATCH_BYTES_MAX;
+                bytes = bytes.saturating_add(change.bytes());
+                has_room
+            };
+            let count = changes.iter().take_while(fits).count();
+            let rest = changes.split_off(count);
+            self.commit_group(std::mem::replace(&mut changes, rest)).await?;
+        }
+        Ok(())
+    }
+
+    async fn commit_group(self, changes: Vec<Change>) -> Result<(), Error> {
         let all = changes.iter().cloned().fold(Change::new(), Change::and);
         if self.vault.store.commit(all.by(self.by)).await? != Verdict::Applied {
             for change in changes {

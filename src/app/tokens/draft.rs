@@ -5,6 +5,7 @@ use smallvec::smallvec;
 
 use crate::app::error::Error;
 use crate::app::tokens::Tokens;
+use crate::app::tokens::rows;
 use crate::bounds::{MASK_BYTES_MAX, TOKEN_DATA_BYTES_MAX};
 use crate::domain::answer_seed::AnswerSeed;
 use crate::domain::condition::{Target, TargetId};
@@ -223,6 +224,7 @@ impl Tokens<'_> {
         };
         mistakes.append(shown_to(allowed, self.evaluate(&mut token, visible.expose(), budget)));
         mistakes.into_result()?;
+        rows::check_entries(&token)?;
         Ok(CheckedDraft { token, wanted, visible })
     }
 

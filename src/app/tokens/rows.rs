@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::app::TokenRows;
 use crate::app::error::{Error, Fault, TokenFault};
 use crate::app::tokens::lists::entry;
+use crate::bounds::{LIST_KEY_TAIL_BYTES, TOKEN_ENTRIES_BYTES_MAX};
 use crate::crypto::{IndexKey, OpenFailed, Phase, TenantKeys};
+use crate::domain::container::Container;
 use crate::domain::id::{TenantId, TokenId};
 use crate::domain::token::{Token, TokenName};
 use crate::domain::token_type::TokenType;
@@ -99,6 +101,31 @@ fn each_entry(token: &Token, index: &IndexKey, mut each: impl FnMut(Table, Vec<u
         let key = tables::expiries(at, ExpiryKind::Token, token.tenant, token.id.uuid());
         each(Table::Expiries, key, Vec::new());
     }
+}
+
+/// Refuses a token whose list entries would take more than [`TOKEN_ENTRIES_BYTES_MAX`] under one
+/// key. It counts index expressions, not their results, so the answer does not depend on the data.
+pub(in crate::app) fn check_entries(token: &Token) -> Result<(), Error> {
+    if token.containers.len() <= 1 {
+        return Ok(());
+    }
+    let spelled = token.metadata.iter().filter(|(key, value)| !(is_low(key) && is_low(value)));
+    let lists =
+        [3, token.effective_search_indexes().len(), token.metadata.iter().count(), spelled.count()];
+    let value = entry::of_token(token).len();
+    let beside = value.saturating_add(tables::EVERYTHING.len() * 2 + LIST_KEY_TAIL_BYTES);
+    let entry = |path: &Container| path.as_str().len().saturating_add(beside);
+    let in_each_list = token.containers.iter().map(entry).fold(0, usize::saturating_add);
+    let lists = lists.into_iter().fold(0, usize::saturating_add);
+    if in_each_list.saturating_mul(lists) <= TOKEN_ENTRIES_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "A token has an entry in its containers for each metadata entry and search index, and those of \
+         this token would take more than {TOKEN_ENTRIES_BYTES_MAX} bytes. Use fewer or shorter containers, \
+         or less metadata."
+    );
+    Err(Error::invalid("containers", message))
 }
 
 /// True for most texts without an upper-case letter, and for no other text.

@@ -15,7 +15,7 @@ use crate::app::tokens::draft::{
 use crate::app::tokens::duplicates::{Duplicate, duplicate};
 use crate::app::tokens::evaluations::Work;
 use crate::app::tokens::read::live_token;
-use crate::app::tokens::rows::VersionedToken;
+use crate::app::tokens::rows::{self, VersionedToken};
 use crate::domain::audit::{Act, Entity};
 use crate::domain::condition::Target;
 use crate::domain::container::{Container, Containers};
@@ -237,6 +237,7 @@ impl Tokens<'_> {
             return Err(Error::invalid("data", String::from(UNEVALUATED)));
         }
         mistakes.first_with(UNEVALUATED).into_result()?;
+        rows::check_entries(&new)?;
         Ok(new)
     }
 }

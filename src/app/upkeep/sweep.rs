@@ -13,7 +13,7 @@ use crate::app::commit::disk::DiskState;
 use crate::app::error::{Error, Fault};
 use crate::app::records::{self, Record};
 use crate::app::tokens::rows;
-use crate::bounds::SWEEP_BATCH_MAX;
+use crate::bounds::{BATCH_BYTES_MAX, SWEEP_BATCH_MAX};
 use crate::crypto::TenantKeys;
 use crate::domain::audit::{Act, Actor, Entity};
 use crate::domain::client_key::ClientKey;
@@ -142,7 +142,7 @@ impl Upkeep<'_> {
             if held.contains(&shard) {
                 continue;
             }
-            match self.vault.for_a_while(self.remove(rows, &keys, now)).await {
+            match self.vault.for_a_while(self.remove_all(rows, &keys, now)).await {
                 Ok(count) => removed = removed.saturating_add(count),
                 Err(Error::Busy) => drop(held.insert(shard)),
                 Err(error) => return Err(error),
@@ -151,18 +151,49 @@ impl Upkeep<'_> {
         Ok(SweepProgress { removed, next })
     }
 
-    /// Removes rows of one shard. Returns their number.
-    async fn remove(self, rows: DueRows, due: &[Vec<u8>], now: Timestamp) -> Result<usize, Error> {
+    /// Removes rows of one shard, in several changes if they are large. Returns their number.
+    async fn remove_all(
+        self,
+        rows: DueRows,
+        mut due: &[Vec<u8>],
+        now: Timestamp,
+    ) -> Result<usize, Error> {
+        let mut total: usize = 0;
+        loop {
+            let (removed, done) = self.remove(rows, due, now).await?;
+            total = total.saturating_add(removed);
+            due = due.get(done..).unwrap_or_default();
+            if due.is_empty() {
+                return Ok(total);
+            }
+        }
+    }
+
+    /// Returns the number of removed rows, and how many of `due` were looked at: the change ends
+    /// when it is large.
+    async fn remove(
+        self,
+        rows: DueRows,
+        due: &[Vec<u8>],
+        now: Timestamp,
+    ) -> Result<(usize, usize), Error> {
         let table = rows.until(now).table();
         self.by
             .commit(self.vault, Priority::Upkeep, |snapshot| {
                 let mut keys = KnownKeys::new();
                 let mut change = Change::new();
-                let mut removed: usize = 0;
+                let (mut removed, mut done): (usize, usize) = (0, 0);
+                let mut bytes: usize = 0;
                 // Another change may have removed some of them meanwhile.
                 let places: Vec<_> = due.iter().map(|key| (table, key.as_slice())).collect();
-                let rest = due.iter().zip(snapshot.values(&places)?);
-                for (key, _) in rest.filter(|(_, value)| value.is_some()) {
+                for (key, value) in due.iter().zip(snapshot.values(&places)?) {
+                    if bytes >= BATCH_BYTES_MAX {
+                        break;
+                    }
+                    done = done.saturating_add(1);
+                    if value.is_none() {
+                        continue;
+                    }
                     let removal = match rows {
                         DueRows::Codes => self.remove_code(snapshot, key, now, &mut keys),
                         DueRows::Records => self.remove_due(snapshot, key, now, &mut keys),
@@ -170,6 +201,7 @@ impl Upkeep<'_> {
                     };
                     match removal {
                         Ok(removal) => {
+                            bytes = bytes.saturating_add(removal.bytes());
                             change = change.and(removal);
                             removed = removed.saturating_add(1);
                         }
@@ -182,7 +214,7 @@ impl Upkeep<'_> {
                         }
                     }
                 }
-                Ok((change, removed))
+                Ok((change, (removed, done)))
             })
             .await
     }

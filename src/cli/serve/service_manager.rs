@@ -70,7 +70,9 @@ impl ServiceManager {
                 // A full queue or a missing answer may mean a busy or a stuck writer; the next
                 // round trip distinguishes them.
                 Ok(Err(CommitFailure::QueueFull)) | Err(_) => (),
-                Ok(Err(CommitFailure::Impossible(_) | CommitFailure::Stopped)) => return,
+                Ok(Err(
+                    CommitFailure::Impossible(_) | CommitFailure::Stopped | CommitFailure::TooLarge,
+                )) => return,
             }
             tokio::time::sleep(pause).await;
         }

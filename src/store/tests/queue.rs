@@ -4,11 +4,18 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use crate::bounds::{BATCH_CHANGES_MAX, BATCH_WRITES_MAX, QUEUE_CHANGES_MAX};
+use crate::bounds::{
+    BATCH_BYTES_MAX, BATCH_CHANGES_MAX, BATCH_WRITES_MAX, CHANGE_BYTES_MAX, FRAME_BYTES_MAX,
+    QUEUE_BYTES_FREE, QUEUE_BYTES_MAX, QUEUE_CHANGES_MAX, WRITE_BYTES,
+};
 use crate::clock::Clock;
+use crate::domain::time::Timestamp;
 use crate::metrics::{Checks, Observe as _};
 use crate::store::alarm::Alarm;
+use crate::store::batch::Batch;
+use crate::store::change::SealedEntries;
 use crate::store::engine::Engine as _;
+use crate::store::engine::local::log::frame;
 use crate::store::engine::memory::MemoryEngine;
 use crate::store::tests::disk::{EIO, Fault, Operation, TestDisk};
 use crate::store::tests::stepped::open_stepped;
@@ -92,6 +99,97 @@ fn a_batch_of_a_shared_store_has_a_bounded_number_of_writes() {
     assert!(batches >= changes / 2, "{batches} batches");
     let counted = store.snapshot().unwrap().count(b"n").unwrap();
     assert_eq!(counted, i64::try_from(BATCH_WRITES_MAX / 2).unwrap() * 40);
+}
+
+/// A row of this tenant with this number of bytes, as the bounds count them.
+fn row(tenant: u8, number: u8, bytes: usize) -> Change {
+    let key = [[tenant; 16], [number; 16]].concat();
+    let value = vec![number; bytes - WRITE_BYTES - key.len()];
+    Change::new().put(Table::Tokens, key, value)
+}
+
+fn is_taken(store: &Store, change: Change) -> bool {
+    match hand_over(store, change) {
+        Poll::Pending => true,
+        Poll::Ready(answer) => {
+            assert_eq!(answer, Err(CommitFailure::QueueFull));
+            false
+        }
+    }
+}
+
+#[test]
+fn large_changes_that_queue_together_are_committed_in_several_batches() {
+    let disk = TestDisk::new();
+    let (store, mut writer) = open_stepped(&disk, &Clock::new(), Change::new).unwrap();
+    let large = BATCH_BYTES_MAX / 2;
+    for number in 1..=5 {
+        assert!(is_taken(&store, row(1, number, large)));
+    }
+    for number in 6..=99 {
+        assert!(is_taken(&store, row(1, number, 1_000)));
+    }
+    let written = |store: &Store| store.snapshot().unwrap().len(Table::Tokens).unwrap();
+    let after_each = std::iter::from_fn(|| writer.step().then(|| written(&store)));
+    assert_eq!(after_each.collect::<Vec<_>>(), [2, 4, 99]);
+}
+
+#[test]
+fn a_change_that_is_too_large_is_refused_and_the_largest_is_read_again() {
+    let disk = TestDisk::new();
+    let store = open(&disk);
+    let refused = block_on(store.commit(row(1, 1, CHANGE_BYTES_MAX + 1)));
+    assert_eq!(refused, Err(CommitFailure::TooLarge));
+    assert_eq!(block_on(store.commit(row(1, 2, CHANGE_BYTES_MAX))), Ok(Verdict::Applied));
+    drop(store);
+    let again = open(&TestDisk::holding(disk.durable()));
+    assert_eq!(again.snapshot().unwrap().len(Table::Tokens).unwrap(), 1);
+}
+
+#[test]
+fn queued_bytes_have_shares_by_tenant() {
+    let (disk, store) = stuck();
+    let part = QUEUE_BYTES_MAX / 8;
+    let fill = |tenant| (0..9).take_while(|it| is_taken(&store, row(tenant, *it, part))).count();
+    assert_eq!([fill(1), fill(2), fill(3)], [4, 2, 1]);
+    assert!(is_taken(&store, row(1, 10, QUEUE_BYTES_FREE)), "small changes take nothing");
+    assert!(!is_taken(&store, row(1, 11, QUEUE_BYTES_FREE + 1)));
+    let of_vault = row(1, 12, QUEUE_BYTES_FREE + 1).passing_over_closed();
+    assert!(is_taken(&store, of_vault), "the vault's own changes are not those of a tenant");
+    disk.release();
+    assert_eq!(block_on(store.commit(put(1))), Ok(Verdict::Applied));
+    assert_eq!(store.snapshot().unwrap().len(Table::Tokens).unwrap(), 2 + 7 + 2);
+    store.clone().close();
+    assert_eq!(store.0.queued_bytes.taken(), 0);
+}
+
+/// Many small writes, for which the bytes beside keys and values matter most.
+#[test]
+fn a_frame_is_no_longer_than_the_bytes_that_are_counted_for_its_changes() {
+    let count = 1_000_u16;
+    let all = (0..count).fold(Change::new(), |change, number| {
+        let key = number.to_be_bytes().to_vec();
+        let (scope, at) = ([1; 16], Timestamp::from_seconds(1));
+        let entries = SealedEntries { scope, at, count: 1, sealed: vec![7] };
+        let change = change.count(key.clone(), 1).audit(entries);
+        change.put(Table::Tokens, key.clone(), vec![7]).delete(Table::Sessions, key)
+    });
+    let counted = all.bytes();
+    let engine = MemoryEngine::default();
+    let newest = engine.snapshot().unwrap();
+    let mut batch = Batch::new(newest.as_ref(), None);
+    assert_eq!(batch.take(all).unwrap(), Verdict::Applied);
+    let (rows, mut frame) = (batch.rows().unwrap(), Vec::new());
+    frame::encode(1, Timestamp::from_seconds(1), &rows, &mut frame).unwrap();
+    assert!(rows.len() > 4_000 && frame.len() <= counted, "{} {counted}", frame.len());
+}
+
+#[test]
+fn the_log_writes_no_frame_that_readers_refuse() {
+    let mut bytes = vec![0; frame::padded(FRAME_BYTES_MAX)];
+    assert_eq!(frame::check_length(&bytes), Ok(()));
+    bytes.push(0);
+    assert_eq!(frame::check_length(&bytes), Err(frame::TooLarge));
 }
 
 /// An entry of the audit chain under a key that is to be destroyed may be in that batch.

@@ -22,6 +22,7 @@
 //! different digests from then on, although their batches have the same numbers. The head has the
 //! checksum of the rows and the time, so hashing the rows too would distinguish no more histories.
 
+use crate::bounds::FRAME_BYTES_MAX;
 use crate::crypto::Sha256;
 use crate::domain::time::Timestamp;
 use crate::store::engine::RowChange;
@@ -81,6 +82,11 @@ pub(in crate::store) fn encode(
     }
     out.resize(start.saturating_add(padded(out.len().saturating_sub(start))), 0);
     Ok(())
+}
+
+/// Readers of the log and of the archive refuse longer frames.
+pub(in crate::store) fn check_length(frame: &[u8]) -> Result<(), TooLarge> {
+    if frame.len() > padded(FRAME_BYTES_MAX) { Err(TooLarge) } else { Ok(()) }
 }
 
 /// The digest of a history after one more frame.

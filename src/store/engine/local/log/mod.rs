@@ -158,9 +158,11 @@ impl Log {
         rows: &[RowChange],
     ) -> Result<(), StorageFailure> {
         self.buffer.clear();
-        frame::encode(self.end.sequence, time, rows, &mut self.buffer).map_err(
-            |frame::TooLarge| StorageFailure::Impossible("a batch is too large for the log"),
-        )?;
+        frame::encode(self.end.sequence, time, rows, &mut self.buffer)
+            .and_then(|()| frame::check_length(&self.buffer))
+            .map_err(|frame::TooLarge| {
+                StorageFailure::Impossible("a batch is too large for the log")
+            })?;
         if std::mem::replace(&mut self.has_failed, true) {
             return Err(StorageFailure::Stopped);
         }
