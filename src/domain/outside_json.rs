@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::secret::Secret;
 
-/// serde_json gives names with this beginning a meaning of their own: it takes an object for the number
+/// `serde_json` gives names with this beginning a meaning of their own: it takes an object for the number
 /// or for the JSON text in its first member. A tree could then have more values than were counted, and
 /// a stored text would no longer mean what was checked.
 const RESERVED: &str = "$serde_json::private::";

@@ -34,10 +34,10 @@ impl Lanes {
 
     /// Of all tasks that take the same name, only the holder of the guard decides and commits. A name
     /// that callers choose comes with its tenant, or they would hold up others.
-    pub(in crate::app) fn take<'a, N: Hash>(
-        &'a self,
+    pub(in crate::app) fn take<N: Hash>(
+        &self,
         name: N,
-    ) -> impl Future<Output = Result<LaneGuard<'a>, Error>> + use<'a, N> {
+    ) -> impl Future<Output = Result<LaneGuard<'_>, Error>> + use<'_, N> {
         self.enter(self.hasher.hash_one(name))
     }
 

@@ -43,7 +43,7 @@ pub struct FairPool(Arc<Places>);
 
 #[derive(Debug)]
 struct Places {
-    places: usize,
+    count: usize,
     tenant_share: TenantShare,
     waiting_max: usize,
     state: Lock<PoolState>,
@@ -115,8 +115,8 @@ impl FairPool {
         Self::with(TenantShare::Half, places, waiting_max)
     }
 
-    fn with(tenant_share: TenantShare, places: usize, waiting_max: usize) -> Self {
-        Self(Arc::new(Places { places, tenant_share, waiting_max, state: Lock::default() }))
+    fn with(tenant_share: TenantShare, count: usize, waiting_max: usize) -> Self {
+        Self(Arc::new(Places { count, tenant_share, waiting_max, state: Lock::default() }))
     }
 
     /// Places that are taken.
@@ -161,12 +161,12 @@ impl FairPool {
 
 impl Places {
     fn has_place(&self, state: &PoolState, credential: Credential) -> bool {
-        state.taken.have_room(credential, self.places)
+        state.taken.have_room(credential, self.count)
     }
 
     /// Places that callers without a secret key may have together.
     const fn public_places(&self) -> usize {
-        self.places.div_ceil(2)
+        self.count.div_ceil(2)
     }
 
     /// True if a tenant that holds these of all taken places may have one more. Its callers without
@@ -178,7 +178,7 @@ impl Places {
         match self.tenant_share {
             TenantShare::All => true,
             TenantShare::Half => {
-                is_less_than_half(self.places, taken.all, held.all)
+                is_less_than_half(self.count, taken.all, held.all)
                     && (credential == Credential::Secret
                         || is_less_than_half(self.public_places(), taken.public, held.public))
             }

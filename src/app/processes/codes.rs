@@ -20,6 +20,7 @@ use crate::app::Processes;
 use crate::app::error::{Error, Fault};
 use crate::app::keys::cvc::CvcKey;
 use crate::app::processes::code_exchange::CodeExchange;
+use crate::app::processes::follow::deleted;
 use crate::bounds::CODE_KEYS_PER_MESSAGE;
 use crate::crypto::{Identity, KeyTransfer, TransferMessage};
 use crate::domain::process::{ListedProcess, ProcessRole};
@@ -81,7 +82,7 @@ impl Processes<'_> {
                 let now = tables::cvc_minute(self.vault.now());
                 // The sender may not know yet that the tenant is being deleted, or was.
                 let tenants = keys.iter().map(|((tenant, _), _)| *tenant).collect();
-                let deleted = self.deleted(snapshot, tenants)?;
+                let deleted = deleted(snapshot, tenants)?;
                 let is_needed = |(tenant, minute): &CvcKeyName| {
                     *minute >= now
                         && !self.vault.store.is_closed(tenant)

@@ -83,7 +83,7 @@ impl Processes<'_> {
         let with_codes = self.vault.cvcs().tenants();
         let snapshot = self.vault.snapshot()?;
         let mut scopes = under_deletion(&snapshot)?;
-        scopes.extend(self.deleted(&snapshot, with_codes)?);
+        scopes.extend(deleted(&snapshot, with_codes)?);
         for scope in scopes {
             if !store.is_closed(&scope) {
                 store.close_scopes(std::iter::once(scope));
@@ -92,19 +92,6 @@ impl Processes<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Those of the scopes whose tenants no longer exist. The deletion of a small tenant ends before
-    /// other processes look for its mark.
-    pub(super) fn deleted(
-        self,
-        snapshot: &Snapshot,
-        scopes: BTreeSet<[u8; 16]>,
-    ) -> Result<Vec<[u8; 16]>, Error> {
-        let place = |scope| (Table::Tenants, tables::tenants(tenant_of_scope(scope)));
-        let found = snapshot.values_at(&scopes.iter().map(place).collect::<Vec<_>>())?;
-        let deleted = scopes.into_iter().zip(found).filter(|(_, row)| row.is_none());
-        Ok(deleted.map(|(scope, _)| scope).collect())
     }
 
     /// Loads the server's keys before the epoch advances: every reader of the new epoch has them.
@@ -146,4 +133,16 @@ impl Processes<'_> {
             own.followed = followed;
         }
     }
+}
+
+/// Those of the scopes whose tenants no longer exist. The deletion of a small tenant ends before
+/// other processes look for its mark.
+pub(super) fn deleted(
+    snapshot: &Snapshot,
+    scopes: BTreeSet<[u8; 16]>,
+) -> Result<Vec<[u8; 16]>, Error> {
+    let place = |scope| (Table::Tenants, tables::tenants(tenant_of_scope(scope)));
+    let found = snapshot.values_at(&scopes.iter().map(place).collect::<Vec<_>>())?;
+    let deleted = scopes.into_iter().zip(found).filter(|(_, row)| row.is_none());
+    Ok(deleted.map(|(scope, _)| scope).collect())
 }

@@ -251,11 +251,10 @@ fn newest(directory: &Path, own: &Series, now_name: &str) -> Result<PathBuf, Pro
                 let place = (Series::of(manifest) == *own, manifest.sequence, path);
                 newest = newest.max(Some(place));
             }
-            Ok(_) => (),
             Err(_) if path.file_name().is_some_and(|name| name <= now_name) => {
                 unreadable = Some(path);
             }
-            Err(_) => (),
+            Ok(_) | Err(_) => (),
         }
     }
     let readable = newest.map(|(_, _, path)| path);
