@@ -22,8 +22,10 @@ pub const ARCHIVE_FINISH_MAX: Duration = Duration::from_secs(10);
 pub const ARCHIVE_LOOK_MAX: Duration = Duration::from_secs(5);
 /// Rows that a restore or a standby applies in one transaction.
 pub const APPLY_BATCH_BYTES: usize = 16 * 1024 * 1024;
-/// How often a restore looks for archive files that have arrived meanwhile. Each look has the files
+/// Looks of a restore for archive files that have arrived since its last look. Each finds the files
 /// of the time that the one before took, so a few are enough.
+///
+/// No share: a command of the operator.
 pub const ARCHIVE_LOOKS_MAX: usize = 16;
 /// The time between two looks of a standby into the archive directory.
 pub const FOLLOW_PERIOD: Duration = Duration::from_secs(1);

@@ -123,7 +123,7 @@ impl Standby {
         let Self { data, moment, mark, .. } = self;
         let walked = walk.run(replay, is_stopping, &mut |rows, reached| {
             let state = fresh(reached.moment.timeline, Origin::default(), reached.moment);
-            // What a promotion chose continues the timeline that the standby followed then.
+            // The timeline of a promotion continues the one that the standby followed then.
             let next = mark.next.filter(|_| reached.moment.timeline == moment.timeline);
             let at = StandbyMark { time: reached.time.unwrap_or(mark.time), next };
             file::commit_with(&data.database, |transaction| {

@@ -35,7 +35,7 @@ fn long_paths_with_much_metadata_are_refused_and_either_alone_is_not() {
     vault.create(few).with_status(201);
     let call = json!({"a": heavy("x", 78)});
     let refused = vault.post("/tokenize", &vault.keys.private, call).problem(400);
-    assert!(refused.json["errors"]["a.containers"].is_array(), "{}", refused.json);
+    assert!(refused.json["errors"]["$.a.containers"].is_array(), "{}", refused.json);
 }
 
 /// Before, all that had queued behind a merge became one batch: of this flood more than a hundred
