@@ -84,10 +84,10 @@
 //! 11. [`store::Store::commit`] queues the change, if it is not too large and its tenant has room
 //!     ([`bounds::QUEUE_BYTES_MAX`]). The writer thread takes what has queued, up to a number of
 //!     changes and of bytes ([`bounds::BATCH_BYTES_MAX`]), checks the expectations of each change
-//!     against the newest rows, writes the rows of those whose expectations hold as one frame of the
-//!     log, syncs once, makes the rows visible and answers all of them. A merge moves the rows from
-//!     memory into the data file later (`store::engine::local`). A change that is refused is decided
-//!     again on a fresh snapshot, at most [`bounds::DECISIONS_MAX`] times.
+//!     against the newest rows, writes the rows of those whose expectations hold as one frame of
+//!     the log, syncs once, makes the rows visible and answers all of them. A merge moves the rows
+//!     from memory into the data file later (`store::engine::local`). A change that is refused is
+//!     decided again on a fresh snapshot, at most [`bounds::DECISIONS_MAX`] times.
 //! 12. `http` sends the rendered answer and logs one line. [`domain::exposure`] has decided how much
 //!     of the token the answer shows.
 //!

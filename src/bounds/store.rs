@@ -19,8 +19,8 @@ pub const BATCH_CHANGES_MAX: usize = 256;
 ///
 /// No share: the size of one step of the writer.
 pub const BATCH_WRITES_MAX: usize = 8_192;
-/// Bytes of the writes of one commit; the last change may exceed it. Commits of small changes end at
-/// [`BATCH_CHANGES_MAX`] first.
+/// Bytes of the writes of one commit; the last change may exceed it. Commits of small changes end
+/// at [`BATCH_CHANGES_MAX`] first.
 ///
 /// No share: the size of one step of the writer.
 pub const BATCH_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -43,8 +43,8 @@ pub const QUEUE_CHANGES_MAX: usize = 4_096;
 /// Bytes of the writes of changes that wait for the writer or are being written, without those of
 /// at most [`QUEUE_BYTES_FREE`]; beyond this the answer is 503.
 ///
-/// Shares: address, no secret key and key as their tenant; tenant 1/2. The vault's own changes count
-/// as those of a further tenant.
+/// Shares: address, no secret key and key as their tenant; tenant 1/2. The vault's own changes
+/// count as those of a further tenant.
 pub const QUEUE_BYTES_MAX: usize = 128 * 1024 * 1024;
 /// A change of this size takes nothing from [`QUEUE_BYTES_MAX`]; a card has a few
 /// kilobytes. The bound on the number of changes holds for all of them.

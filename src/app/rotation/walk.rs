@@ -174,9 +174,9 @@ impl KeyRotation<'_> {
         Ok(Some(Step::Walked { looked_at: stretch.looked_at, written }))
     }
 
-    /// Commits the changes together, or one by one if that is refused. A change that is then refused
-    /// needs no retry: a concurrent change has written its row under the newest key. Large changes
-    /// are committed in several groups.
+    /// Commits the changes together, or one by one if that is refused. A change that is then
+    /// refused needs no retry: a concurrent change has written its row under the newest key. Large
+    /// changes are committed in several groups.
     async fn commit_each(self, mut changes: Vec<Change>) -> Result<(), Error> {
         while !changes.is_empty() {
             let mut bytes: usize = 0;

@@ -121,9 +121,9 @@ pub(in crate::app) fn check_entries(token: &Token) -> Result<(), Error> {
         return Ok(());
     }
     let message = format!(
-        "A token has an entry in its containers for each metadata entry and search index, and those of \
-         this token would take more than {TOKEN_ENTRIES_BYTES_MAX} bytes. Use fewer or shorter containers, \
-         or less metadata."
+        "A token has an entry in its containers for each metadata entry and search index, and \
+         those of this token would take more than {TOKEN_ENTRIES_BYTES_MAX} bytes. Use fewer or \
+         shorter containers, or less metadata."
     );
     Err(Error::invalid("containers", message))
 }
