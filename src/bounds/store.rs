@@ -40,11 +40,11 @@ pub const FRAME_BYTES_MAX: usize = BATCH_BYTES_MAX + CHANGE_BYTES_MAX + BATCH_EX
 /// No share: the writer empties it in less than a second, and each request in flight has one change
 /// in it.
 pub const QUEUE_CHANGES_MAX: usize = 4_096;
-/// Bytes of the writes of changes that wait for the writer or are being written, without those of
-/// at most [`QUEUE_BYTES_FREE`]; beyond this the answer is 503.
+/// Bytes of the changes that wait for the writer or are being written; beyond this the answer is
+/// 503. Changes of at most [`QUEUE_BYTES_FREE`] do not count.
 ///
 /// Shares: address, no secret key and key as their tenant; tenant 1/2. The vault's own changes
-/// count as those of a further tenant.
+/// have the share of one more tenant.
 pub const QUEUE_BYTES_MAX: usize = 128 * 1024 * 1024;
 /// A change of this size takes nothing from [`QUEUE_BYTES_MAX`]; a card has a few
 /// kilobytes. The bound on the number of changes holds for all of them.

@@ -15,7 +15,7 @@ pub enum AuditFinding {
     /// The entries found after the newest checkpoint at the start do not lead to the end of the
     /// chain. The chain is no longer signed: a new checkpoint would hide the break.
     BrokenTail,
-    /// The digests of the records are missing, do not add up, or those of a shard are older than
+    /// The digests of the records are missing or do not add up, or a shard has older digests than
     /// the newest checkpoint: records were rolled back or their digests removed. Compared at the
     /// start and before each checkpoint.
     ForeignRecords,

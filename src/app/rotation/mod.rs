@@ -152,8 +152,8 @@ impl KeyRotation<'_> {
         }
     }
 
-    /// The rotation of the walk, which need not be searched for among those of all tenants, or the
-    /// next one.
+    /// The rotation that the walk works on, or the next one. The first is read by its key, without a
+    /// search through the rotations of all tenants.
     fn current(self, walk: &Walk) -> Result<Option<Rotation>, Error> {
         let snapshot = self.vault.snapshot()?;
         if let Some(scope) = walk.scope()

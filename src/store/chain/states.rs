@@ -25,7 +25,7 @@ pub struct ShardState {
     pub commitment: [u8; 32],
 }
 
-/// Why a later state of a shard does not follow an earlier one.
+/// The sign that the records of a shard were rolled back between two states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rollback {
     /// Its generation is lower, or it is missing.
